@@ -1,0 +1,1 @@
+//! Varints, frames and the field cursor of the protobuf wire format: no I/O, no allocation.
