@@ -5,9 +5,11 @@
 
 mod column_type;
 mod definition;
+mod identify;
 pub mod load;
 mod proto_type;
 
 pub use column_type::ColumnType;
 pub use definition::{Column, Condition, Epoch, Field, Layout, Registry, Table, Ttl};
+pub use identify::{Identity, Place, Unidentified};
 pub use proto_type::{ProtoType, WireType};
