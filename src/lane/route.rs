@@ -11,8 +11,8 @@ use super::{
 use crate::{
     block::Tile,
     config::Framing,
-    epoch::{ColumnType, Place},
-    wire::{Piece, Pieces, SCHEMA_VERSION},
+    epoch::{ColumnType, Place, SCHEMA_VERSION},
+    wire::{Piece, Pieces},
 };
 
 /// What a worker keeps between records: tiles, and what it learned of the records' shape. One per thread.
