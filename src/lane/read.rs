@@ -111,11 +111,12 @@ fn nanoseconds(seconds: f64) -> Result<i64, Unplaceable> {
     const PER_SECOND: f64 = 1e9;
     let whole = seconds.floor();
     // Whole seconds are exact as an integer, and so is the fraction that is left of them; only its product is rounded. The
-    // cast saturates, and what it saturates to overflows in the multiplication.
-    let ticks = if whole.is_nan() { None } else { (whole as i64).checked_mul(PER_SECOND as i64) };
-    ticks
-        .and_then(|ticks| ticks.checked_add(((seconds - whole) * PER_SECOND).round() as i64))
-        .ok_or(Unplaceable::Time(seconds))
+    // cast saturates, far beyond what fits in the end.
+    let nanoseconds = i128::from(whole as i64) * PER_SECOND as i128 + ((seconds - whole) * PER_SECOND).round() as i128;
+    match i64::try_from(nanoseconds) {
+        Ok(nanoseconds) if seconds.is_finite() => Ok(nanoseconds),
+        _ => Err(Unplaceable::Time(seconds)),
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +128,7 @@ mod tests {
         assert_eq!(nanoseconds(1_750_000_000.25), Ok(1_750_000_000_250_000_000));
         assert_eq!(nanoseconds(-0.5), Ok(-500_000_000));
         assert_eq!(nanoseconds(0.0), Ok(0));
+        assert_eq!(nanoseconds(-9_223_372_036.5), Ok(-9_223_372_036_500_000_000));
         // The neighbours of a quarter second: never off by more than the double itself is.
         let seconds = 1_790_000_000.123_456_7;
         let nanos = nanoseconds(seconds).expect("in range");
