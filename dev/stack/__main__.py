@@ -1,4 +1,4 @@
-"""`python3 dev/stack up|down|clean`: the local Kafka and ClickHouse."""
+"""`python3 -m stack COMMAND`: the local Kafka and ClickHouse."""
 
 import fcntl
 import sys
@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from stack import paths
 from stack.clickhouse import ClickHouse
 from stack.down import clean, down
+from stack.install import install
 from stack.kafka import Kafka
 from stack.say import line
 from stack.trouble import Trouble
 from stack.up import up
 
-COMMANDS = {"up": up, "down": down, "clean": clean}
+COMMANDS = {"up": up, "down": down, "clean": clean, "install": install}
 
 
 def main():

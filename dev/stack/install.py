@@ -15,6 +15,15 @@ _TRIES = 3
 _POM = paths.SOURCES / "kafka" / "pom.xml"
 
 
+def install(services):
+    """Everything that the stack and its tests need, without starting anything."""
+    paths.LOGS.mkdir(parents=True, exist_ok=True)
+    for service in services:
+        service.check()
+        service.install()
+    python_packages("tests", paths.SOURCES / "tests" / "requirements.txt", "pytest (3 MB)")
+
+
 def kafka_is_there():
     """Whether the jars are there and the ones that are asked for."""
     return _kafka_stamp().is_current()
