@@ -47,7 +47,10 @@ mod tests {
             .iter()
             .map(|f| (f.number, newest.columns[f.column].name.clone(), f.proto.name().to_owned()))
             .collect();
-        assert_eq!(from_proto, from_epoch);
+        for (of_proto, of_epoch) in from_proto.iter().zip(&from_epoch) {
+            assert_eq!(of_proto, of_epoch);
+        }
+        assert_eq!(from_proto.len(), from_epoch.len());
         assert_eq!(from_proto.len(), newest.columns.len(), "every column has a field");
         for (field, defined) in fields.iter().zip(&layout.fields) {
             assert!(!field.is_list(), "{} is repeated", field.name());
