@@ -18,4 +18,5 @@ pub mod kafka;
 pub mod lane;
 pub mod pipeline;
 pub mod telemetry;
+pub mod tree;
 pub mod wire;

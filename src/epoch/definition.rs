@@ -52,6 +52,15 @@ impl Epoch {
     }
 }
 
+/// A table that no record lands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainTable {
+    /// The table.
+    pub table: Table,
+    /// Its columns in table order.
+    pub columns: Vec<Column>,
+}
+
 /// What a table is besides its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
@@ -63,7 +72,7 @@ pub struct Table {
     pub order_by: Vec<String>,
     /// When rows leave.
     pub ttl: Option<Ttl>,
-    /// Table settings in the order of the file.
+    /// Table settings in the order of the file, each with its value as SQL writes it.
     pub settings: Vec<(String, String)>,
 }
 

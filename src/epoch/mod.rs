@@ -3,11 +3,20 @@
 //! Everything here comes from the definition files under `ddl/epochs/`; the code knows no field and no column by name.
 //! [`Registry`] is the validated whole; [`load`] reads and refuses, nothing else may build one.
 
+mod aliases;
+mod codec;
 mod column_type;
 mod definition;
+mod fits;
+mod layouts;
 pub mod load;
+mod parse_type;
 mod proto_type;
+mod raw;
+mod table;
 
 pub use column_type::ColumnType;
-pub use definition::{Column, Condition, Epoch, Field, Layout, Registry, Table, Ttl};
+pub use definition::{Column, Condition, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
+pub use layouts::SCHEMA_VERSION;
+pub use parse_type::TypeError;
 pub use proto_type::{ProtoType, WireType};

@@ -1,0 +1,156 @@
+//! Where definition files come from: the tree inside the binary, or one on disk that replaces it.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use include_dir::{Dir, include_dir};
+
+static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/ddl");
+
+/// One file of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// How messages name it.
+    pub name: Arc<str>,
+    /// Its text.
+    pub text: String,
+}
+
+/// Definition files by their path within the tree, for instance `epochs/v2.yaml`.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    root: String,
+    files: BTreeMap<String, File>,
+}
+
+/// A tree on disk can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("can't read the definitions in {}: {source}", path.display())]
+pub struct TreeError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Tree {
+    /// The tree that was built into the binary.
+    ///
+    /// # Panics
+    /// Never: the build only embeds text.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let mut tree = Self::empty("ddl");
+        tree.add_embedded(&EMBEDDED);
+        tree
+    }
+
+    /// The tree below a directory: every `.yaml` and `.sql` file of it.
+    ///
+    /// # Errors
+    /// When the directory or a file of it can't be read, or a file isn't UTF-8.
+    pub fn from_dir(directory: &Path) -> Result<Self, TreeError> {
+        let mut tree = Self::empty(&directory.display().to_string());
+        tree.add_dir(directory, "")?;
+        Ok(tree)
+    }
+
+    /// A tree of given files, named below `root` in messages.
+    #[must_use]
+    pub fn from_files<'a>(root: &str, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut tree = Self::empty(root);
+        for (path, text) in files {
+            tree.insert(path.to_owned(), text.to_owned());
+        }
+        tree
+    }
+
+    /// The file of that path.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&File> {
+        self.files.get(path)
+    }
+
+    /// The paths and files of one directory and what is below it, by name.
+    pub fn below<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a File)> {
+        self.files
+            .iter()
+            .filter(move |(path, _)| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
+            .map(|(path, file)| (path.as_str(), file))
+    }
+
+    /// How messages name a path of this tree, whether or not there is such a file.
+    #[must_use]
+    pub fn name(&self, path: &str) -> Arc<str> {
+        format!("{}/{path}", self.root).into()
+    }
+
+    fn empty(root: &str) -> Self {
+        Self { root: root.trim_end_matches('/').to_owned(), files: BTreeMap::new() }
+    }
+
+    fn insert(&mut self, path: String, text: String) {
+        let name = self.name(&path);
+        self.files.insert(path, File { name, text });
+    }
+
+    fn add_embedded(&mut self, directory: &Dir<'_>) {
+        for file in directory.files() {
+            let path = file.path().to_str().expect("embedded paths are UTF-8");
+            let text = file.contents_utf8().expect("embedded definitions are UTF-8");
+            self.insert(path.replace('\\', "/"), text.to_owned());
+        }
+        for below in directory.dirs() {
+            self.add_embedded(below);
+        }
+    }
+
+    fn add_dir(&mut self, directory: &Path, prefix: &str) -> Result<(), TreeError> {
+        let fault = |path: &Path| {
+            let path = path.to_owned();
+            move |source| TreeError { path, source }
+        };
+        for entry in fs::read_dir(directory).map_err(fault(directory))? {
+            let entry = entry.map_err(fault(directory))?;
+            let path = entry.path();
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if path.is_dir() {
+                self.add_dir(&path, &format!("{name}/"))?;
+            } else if path.extension().is_some_and(|e| e == "yaml" || e == "sql") {
+                let text = fs::read_to_string(&path).map_err(fault(&path))?;
+                self.insert(name, text);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_on_disk_holds_what_the_embedded_one_holds() {
+        let embedded = Tree::embedded();
+        let disk = Tree::from_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("ddl")).expect("the repository's tree");
+        assert!(embedded.files.contains_key("epochs/v2.yaml"));
+        assert_eq!(embedded.files.keys().collect::<Vec<_>>(), disk.files.keys().collect::<Vec<_>>());
+        for (path, file) in &embedded.files {
+            assert_eq!(file.text, disk.files[path].text, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unreadable_directory_is_named() {
+        let error = Tree::from_dir(Path::new("/nonexistent/ddl")).expect_err("there is no such directory");
+        assert!(error.to_string().contains("/nonexistent/ddl"), "{error}");
+    }
+
+    #[test]
+    fn below_takes_whole_directory_names() {
+        let tree = Tree::from_files("x", [("epochs/a.yaml", ""), ("epochs_old/b.yaml", ""), ("epochs.yaml", "")]);
+        assert_eq!(tree.below("epochs").map(|(p, _)| p).collect::<Vec<_>>(), ["epochs/a.yaml"]);
+    }
+}
