@@ -59,6 +59,12 @@ impl File<'_> {
             match (settings::find(&key), value.get_ref()) {
                 (Some(setting), DeValue::Table(entries)) if setting.is_map() => self.map(setting, "", entries),
                 (None, DeValue::Table(table)) => self.section(&key, origin, table),
+                (Some(setting), _) if setting.is_map() => self.problems.push(Problem::NotAllowed {
+                    origin,
+                    key,
+                    found: format!("of type {}", value.get_ref().type_str()),
+                    allowed: "a table of names and values".to_owned(),
+                }),
                 (Some(setting), value) => self.setting(setting, None, value, origin),
                 (None, _) => {
                     let nearest = nearest(&key, settings::ALL.iter().map(|s| s.key.to_owned()));
@@ -190,11 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_value() {
-        let (_, problems) = parsed("[kafka]\nbrokers = [\"a:1\"]\n");
+    fn a_list_is_no_value_and_a_text_is_no_map() {
+        let (_, problems) = parsed("[kafka]\nbrokers = [\"a:1\"]\nproperties = \"hunter2\"\n");
         assert_eq!(
             problems,
-            ["x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between"]
+            [
+                "x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between",
+                "x.toml:3: `kafka.properties` can't be of type string; allowed is a table of names and values",
+            ]
         );
     }
 }

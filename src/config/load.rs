@@ -7,8 +7,9 @@ use super::{
     environment, file,
     merge::Merged,
     model::Config,
-    origin::Given,
-    problem::{Error, Problem},
+    origin::{Given, Origin},
+    problem::Error,
+    settings::Setting,
     show::Shown,
 };
 
@@ -49,24 +50,12 @@ pub fn load(sources: Sources) -> Result<Loaded, Error> {
     if problems.is_empty() { Ok(Loaded { config, shown: Shown::all(&merged) }) } else { Err(Error::new(problems)) }
 }
 
-/// A flag's text, or the problem with it: a map's flag must read `NAME=VALUE`.
-///
-/// # Errors
-/// When there is no `=`. The text isn't repeated, as it may be a secret.
-pub fn flag(setting: &'static super::Setting, flag: &str, text: &str) -> Result<Given, Error> {
-    let origin = super::Origin::Flag(flag.to_owned());
-    if !setting.is_map() {
-        return Ok(Given { setting, entry: None, text: text.to_owned(), origin });
-    }
-    match text.split_once('=') {
-        Some((name, value)) => {
-            Ok(Given { setting, entry: Some(name.trim().to_owned()), text: value.to_owned(), origin })
-        }
-        None => Err(Error::new(vec![Problem::NotAllowed {
-            origin,
-            key: setting.key.to_owned(),
-            found: "given without a `=`".to_owned(),
-            allowed: "NAME=VALUE".to_owned(),
-        }])),
+/// What a flag gives; a map's flag reads `NAME=VALUE`.
+#[must_use]
+pub fn flag(setting: &'static Setting, flag: &str, text: &str) -> Given {
+    let origin = Origin::Flag(flag.to_owned());
+    match text.split_once('=').filter(|_| setting.is_map()) {
+        Some((name, value)) => Given { setting, entry: Some(name.trim().to_owned()), text: value.to_owned(), origin },
+        None => Given { setting, entry: None, text: text.to_owned(), origin },
     }
 }

@@ -59,6 +59,10 @@ impl Merged {
             }
             return;
         }
+        if setting.is_map() {
+            let (found, allowed) = ("given without a `=`".to_owned(), "NAME=VALUE".to_owned());
+            return problems.push(Problem::NotAllowed { origin, key: setting.key.to_owned(), found, allowed });
+        }
         match setting.kind.read(&text) {
             Some(value) => {
                 let entry = Entry { setting, value, origin, origins: BTreeMap::new() };

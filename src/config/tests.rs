@@ -13,7 +13,7 @@ fn sources(file: &str, environment: &[(&str, &str)], flags: &[(&str, &str)]) -> 
         .iter()
         .map(|(key, text)| {
             let setting = settings::find(key).expect("a known key");
-            flag(setting, &setting.flag().expect("it has a flag"), text).expect("a good flag")
+            flag(setting, &setting.flag().expect("it has a flag"), text)
         })
         .collect();
     (folder, Sources { file: Some(path), environment, flags })
@@ -156,9 +156,8 @@ fn no_secret_shows_anywhere() {
         let problem = loaded(&file, &environment, &[]).expect_err("not allowed");
         assert!(!problem.contains("hunter2"), "{problem}");
     }
-    let setting = settings::find("kafka.properties").expect("a known key");
-    let problem = flag(setting, "kafka-property", "sasl.password:hunter2").expect_err("there is no `=`").to_string();
-    assert!(!problem.contains("hunter2"), "{problem}");
+    let problem = loaded("", &[], &[("kafka.properties", "sasl.password:hunter2")]).expect_err("there is no `=`");
+    assert_eq!(problem, "--kafka-property: `kafka.properties` can't be given without a `=`; allowed is NAME=VALUE");
 }
 
 #[test]
