@@ -1,5 +1,6 @@
 """`up` and `down` as a person meets them."""
 
+import fcntl
 import re
 import socket
 import subprocess
@@ -160,6 +161,17 @@ def remembered(tmp_path, monkeypatch):
     monkeypatch.setattr("stack.paths.LOGS", tmp_path)
     monkeypatch.setattr("stack.paths.MADE", tmp_path)
     return tmp_path
+
+
+def test_one_command_at_a_time(stack, listener, front):
+    given = dict(zip(ADDRESSES, (f"127.0.0.1:{listener}", f"http://127.0.0.1:{front.port}")))
+    with open(stack.folder / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = stack.begin("up", **given)
+        assert waiting.stderr.readline().startswith("lock: ")
+        assert waiting.poll() is None and not (stack.folder / "env").exists()
+    assert waiting.wait(30) == 0
+    waiting.stderr.close()
 
 
 def test_another_process_with_the_pid_is_left_alone(remembered):
