@@ -10,6 +10,8 @@ pub mod clickhouse;
 pub mod config;
 pub mod epoch;
 pub mod fleet;
+#[cfg(test)]
+mod generated;
 pub mod http;
 pub mod inspect;
 pub mod kafka;

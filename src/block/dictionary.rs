@@ -108,6 +108,23 @@ impl Dictionary {
         index
     }
 
+    /// Forgets the newest value, as if it had never been asked for. The empty string stays.
+    #[cold]
+    pub fn forget_newest(&mut self) {
+        let Some(newest) = u32::try_from(self.spans.len() - 1).ok().filter(|newest| *newest > 0) else { return };
+        let hash = full_hash(self.value(newest));
+        if let Ok(entry) = self.map.find_entry(hash, |&index| index == newest) {
+            entry.remove();
+        }
+        self.spans.pop();
+        let end = self.spans.last().map_or(0, |(_, end)| *end);
+        self.keys.truncate(end as usize);
+        if self.not_utf8.last() == Some(&newest) {
+            self.not_utf8.pop();
+        }
+        self.cache.iter_mut().chain([&mut self.last]).filter(|index| **index == newest).for_each(|index| *index = 0);
+    }
+
     /// The value at an index.
     ///
     /// # Panics
@@ -159,5 +176,36 @@ impl Dictionary {
         self.cache = [0; CACHE];
         self.last = 0;
         self.add(b"", full_hash(b""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a plain list of distinct values, with some of the newest forgotten on the way.
+        #[test]
+        fn finds_and_forgets(steps in prop::collection::vec((any::<bool>(), prop::collection::vec(b'a'..b'c', 0..12)), 1..200)) {
+            let mut dictionary = Dictionary::default();
+            let mut model: Vec<Vec<u8>> = vec![Vec::new()];
+            for (forget, value) in steps {
+                if forget && value.len() < 4 {
+                    dictionary.forget_newest();
+                    model.truncate((model.len() - 1).max(1));
+                } else {
+                    let expected = model.iter().position(|known| *known == value).unwrap_or_else(|| {
+                        model.push(value.clone());
+                        model.len() - 1
+                    });
+                    prop_assert_eq!(dictionary.index(&value) as usize, expected);
+                }
+                prop_assert_eq!(dictionary.len(), model.len());
+            }
+            let keys = model.iter().flat_map(|value| std::iter::once(value.len() as u8).chain(value.iter().copied()));
+            prop_assert_eq!(dictionary.keys(), keys.collect::<Vec<_>>());
+        }
     }
 }

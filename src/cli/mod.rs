@@ -1,1 +1,59 @@
+//! The commands, and nothing else: parse, call into the module that does the work, print.
+//!
+//! Data goes to standard output, logs and progress to standard error. A command ends in an exit code: 0 done, 1 failed,
+//! 2 refused to start because of what it was given.
 
+mod config;
+mod failure;
+mod output;
+mod settings;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Parser, Subcommand, error::ErrorKind};
+
+pub use failure::Failure;
+
+/// Places xtcp2's TCP socket records from Kafka into ClickHouse, each in the table of its epoch.
+#[derive(Debug, Parser)]
+#[command(name = "xtcp-ingest", version, max_term_width = 120, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[command(subcommand)]
+    Config(config::Command),
+}
+
+/// Runs the command of these arguments, the program's name first.
+#[must_use]
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors and go to standard output; a closed pipe is nobody's concern.
+            let _ = error.print();
+            let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if asked { ExitCode::SUCCESS } else { ExitCode::from(Failure::REFUSED) };
+        }
+    };
+    let done = match cli.command {
+        Command::Config(command) => config::run(command),
+    };
+    done.unwrap_or_else(|failure| failure.report())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

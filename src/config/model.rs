@@ -17,6 +17,8 @@ pub struct Config {
     pub http: Http,
     /// What the bootstrap may do.
     pub bootstrap: Bootstrap,
+    /// What is logged and how.
+    pub log: Log,
     /// Days after which records leave their table; 0 keeps them for ever.
     pub retention_days: u32,
     /// Days after which rows leave the error table; 0 keeps them for ever.
@@ -107,6 +109,25 @@ pub struct Bootstrap {
     pub topics: bool,
     /// How long a service that does not answer is waited for.
     pub wait: Duration,
+}
+
+/// What is logged, on standard error.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// Levels, in the form of `tracing_subscriber::EnvFilter`. It has been parsed once.
+    pub filter: String,
+    /// How a line looks.
+    pub format: LogFormat,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 /// A value that never shows in a log, an error or `config check`.

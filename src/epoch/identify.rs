@@ -1,7 +1,7 @@
 //! Which epoch and layout is this record?
 
-use super::{Epoch, Layout, Registry};
-use crate::wire::{Cursor, Fault, SCHEMA_VERSION, Value};
+use super::{Epoch, Layout, Registry, SCHEMA_VERSION};
+use crate::wire::{Cursor, Fault, Value};
 
 /// What a look through a whole record tells of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

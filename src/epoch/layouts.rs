@@ -5,10 +5,11 @@ use super::{
     raw::{RawColumn, RawLayout},
     table,
 };
-use crate::{
-    tree::{At, Place, Report},
-    wire::SCHEMA_VERSION,
-};
+use crate::tree::{At, Place, Report};
+
+/// The field that holds a record's `schema_version`, in every layout that has it. The one fact about the wire that is
+/// not in the definitions: it is what tells which definition to use.
+pub const SCHEMA_VERSION: u32 = 1;
 
 const LARGEST_NUMBER: u32 = (1 << 29) - 1;
 /// Numbers that protobuf keeps for itself.

@@ -19,5 +19,6 @@ mod table;
 pub use column_type::ColumnType;
 pub use definition::{Column, Condition, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
 pub use identify::{Identity, Place, Unidentified};
+pub use layouts::SCHEMA_VERSION;
 pub use parse_type::TypeError;
 pub use proto_type::{ProtoType, WireType};

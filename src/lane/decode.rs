@@ -27,6 +27,8 @@ pub(super) struct Scratch {
     pub unknown: Vec<u32>,
     /// Text values that are not UTF-8.
     pub not_utf8: u64,
+    /// The dictionaries that the record added a value to, in order.
+    pub added: Vec<usize>,
 }
 
 impl Scratch {
@@ -35,6 +37,7 @@ impl Scratch {
         self.texts.resize(texts, (0, 0));
         self.unknown.clear();
         self.not_utf8 = 0;
+        self.added.clear();
     }
 }
 
@@ -235,7 +238,11 @@ impl Row<'_> {
     fn store_bytes(&mut self, op: &Op, text: bool, message: &[u8], start: usize, end: usize) {
         if let Read::Dictionary(_) = op.read {
             let dictionary = self.columns.dictionary_mut(op.part);
+            let values = dictionary.len();
             let index = dictionary.index(&message[start..end]);
+            if dictionary.len() > values {
+                self.scratch.added.push(op.part);
+            }
             if text && !dictionary.is_utf8(index) {
                 self.scratch.not_utf8 += 1;
             }

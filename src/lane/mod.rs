@@ -13,6 +13,8 @@ mod read;
 mod reason;
 mod route;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod varint;
 
 pub use batch::{Batch, Block, Counts, Target};

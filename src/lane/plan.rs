@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use super::read::Read;
 use crate::{
     block::{Shape, Slot},
-    epoch::{Epoch, Layout, WireType},
-    wire::SCHEMA_VERSION,
+    epoch::{Epoch, Layout, SCHEMA_VERSION, WireType},
 };
 
 /// Position of no operation.

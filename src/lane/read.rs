@@ -20,8 +20,8 @@ pub(super) enum Read {
     Enum(u64),
     /// The bits of a float, widened.
     FloatToDouble,
-    /// A double of seconds, to ticks of 10^-scale s.
-    Seconds(u8),
+    /// A double of seconds, to nanoseconds.
+    Seconds,
     /// An index into a dictionary. `true` for text, whose encoding is watched.
     Dictionary(bool),
     /// The bytes themselves. `true` for text, whose encoding is watched.
@@ -61,7 +61,7 @@ impl Read {
             (P::Bool, C::Bool | C::UInt8) => Self::Bool,
             (P::Enum, C::Enum8(labels)) => Self::Enum(label_bits(labels.iter().map(|(_, value)| i32::from(*value)))),
             (P::Enum, C::Enum16(labels)) => Self::Enum(label_bits(labels.iter().map(|(_, value)| i32::from(*value)))),
-            (P::DoubleSeconds, C::DateTime64 { scale, .. }) => Self::Seconds(*scale),
+            (P::DoubleSeconds, C::DateTime64 { scale: 9, .. }) => Self::Seconds,
             (P::String, C::LowCardinalityString) => Self::Dictionary(true),
             (P::Bytes, C::LowCardinalityString) => Self::Dictionary(false),
             (P::String, C::String) => Self::Text(true),
@@ -95,7 +95,7 @@ impl Read {
                 number as u64
             }
             Self::FloatToDouble => f64::from(f32::from_bits(raw as u32)).to_bits(),
-            Self::Seconds(scale) => ticks(f64::from_bits(raw), scale)? as u64,
+            Self::Seconds => nanoseconds(f64::from_bits(raw))? as u64,
             Self::Version => raw & u64::from(u32::MAX),
             Self::Dictionary(_) | Self::Text(_) => raw,
         })
@@ -106,20 +106,17 @@ fn label_bits(values: impl Iterator<Item = i32>) -> u64 {
     values.filter(|value| (0..64).contains(value)).fold(0, |bits, value| bits | 1 << value)
 }
 
-/// Seconds as ticks of 10^-scale s, rounded to the nearest.
-///
-/// A double of today's seconds has a resolution of some 200 ns, and the product with 10^9 is rounded once more; both are
-/// far below what the clock of such a daemon meant.
-fn ticks(seconds: f64, scale: u8) -> Result<i64, Unplaceable> {
+/// Seconds as nanoseconds, rounded to the nearest.
+fn nanoseconds(seconds: f64) -> Result<i64, Unplaceable> {
+    const PER_SECOND: f64 = 1e9;
     let whole = seconds.floor();
-    let per_second = 10f64.powi(i32::from(scale));
-    let in_range = whole.is_finite() && (i64::MIN as f64..=i64::MAX as f64).contains(&whole);
-    // Whole seconds are exact as an integer; only the fraction goes through floating point.
-    in_range
-        .then(|| (whole as i64).checked_mul(per_second as i64))
-        .flatten()
-        .and_then(|ticks| ticks.checked_add(((seconds - whole) * per_second).round() as i64))
-        .ok_or(Unplaceable::Time(seconds))
+    // Whole seconds are exact as an integer, and so is the fraction that is left of them; only its product is rounded. The
+    // cast saturates, far beyond what fits in the end.
+    let nanoseconds = i128::from(whole as i64) * PER_SECOND as i128 + ((seconds - whole) * PER_SECOND).round() as i128;
+    match i64::try_from(nanoseconds) {
+        Ok(nanoseconds) if seconds.is_finite() => Ok(nanoseconds),
+        _ => Err(Unplaceable::Time(seconds)),
+    }
 }
 
 #[cfg(test)]
@@ -128,17 +125,48 @@ mod tests {
 
     #[test]
     fn seconds_keep_their_fraction() {
-        assert_eq!(ticks(1_750_000_000.25, 9), Ok(1_750_000_000_250_000_000));
-        assert_eq!(ticks(-0.5, 9), Ok(-500_000_000));
-        assert_eq!(ticks(0.0, 3), Ok(0));
+        assert_eq!(nanoseconds(1_750_000_000.25), Ok(1_750_000_000_250_000_000));
+        assert_eq!(nanoseconds(-0.5), Ok(-500_000_000));
+        assert_eq!(nanoseconds(0.0), Ok(0));
+        assert_eq!(nanoseconds(-9_223_372_036.5), Ok(-9_223_372_036_500_000_000));
         // The neighbours of a quarter second: never off by more than the double itself is.
         let seconds = 1_790_000_000.123_456_7;
-        let nanos = ticks(seconds, 9).expect("in range");
+        let nanos = nanoseconds(seconds).expect("in range");
         assert!((nanos - 1_790_000_000_123_456_700).abs() < 240, "{nanos}");
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e10, -1e10, 1e300] {
-            assert!(matches!(ticks(bad, 9), Err(Unplaceable::Time(_))), "{bad}");
+            assert!(matches!(nanoseconds(bad), Err(Unplaceable::Time(_))), "{bad}");
         }
-        assert_eq!(ticks(9_223_372_036.0, 9), Ok(9_223_372_036_000_000_000));
+        assert_eq!(nanoseconds(9_223_372_036.0), Ok(9_223_372_036_000_000_000));
+    }
+
+    /// The definitions allow exactly the pairs that there is a way for.
+    #[test]
+    fn every_allowed_pair_has_a_way() {
+        let columns = [
+            "UInt8",
+            "UInt16",
+            "UInt32",
+            "UInt64",
+            "Int8",
+            "Int16",
+            "Int32",
+            "Int64",
+            "Float32",
+            "Float64",
+            "Bool",
+            "String",
+            "LowCardinality(String)",
+            "DateTime",
+            "DateTime64(9)",
+            "DateTime64(3, 'UTC')",
+            "Enum8('' = 0)",
+            "Enum16('' = 0)",
+        ];
+        for column in columns.map(|text| ColumnType::parse(text).expect("a type")) {
+            for proto in ProtoType::ALL {
+                assert_eq!(Read::new(proto, &column).is_some(), proto.fits(&column), "{} into {column}", proto.name());
+            }
+        }
     }
 
     #[test]

@@ -9,10 +9,10 @@ use super::{
     varint::fast_pext,
 };
 use crate::{
-    block::Tile,
+    block::{Shape, Tile},
     config::Framing,
-    epoch::{ColumnType, Place},
-    wire::{Piece, Pieces, SCHEMA_VERSION},
+    epoch::{ColumnType, Place, SCHEMA_VERSION},
+    wire::{Piece, Pieces},
 };
 
 /// What a worker keeps between records: tiles, and what it learned of the records' shape. One per thread.
@@ -24,7 +24,10 @@ pub struct Decoder {
     scratch: Scratch,
     /// The position of epoch 0, and the layout that its last record had: it can't be seen from a record's first bytes.
     unversioned: Option<Place>,
-    pext: bool,
+    pub(super) pext: bool,
+    /// Reads every record with care first.
+    #[cfg(test)]
+    pub(super) careful: bool,
 }
 
 #[derive(Debug)]
@@ -72,6 +75,8 @@ impl Decoder {
             scratch: Scratch::default(),
             unversioned,
             pext: fast_pext(),
+            #[cfg(test)]
+            careful: false,
             schema,
         }
     }
@@ -79,6 +84,10 @@ impl Decoder {
     /// The epoch and layout that a record seems to have, from its first bytes alone.
     #[inline]
     fn guess(&self, record: &[u8]) -> Option<Place> {
+        #[cfg(test)]
+        if self.careful {
+            return None;
+        }
         const KEY: u8 = (SCHEMA_VERSION as u8) << 3;
         match *record {
             [KEY, version, ..] if version < 0x80 => {
@@ -253,7 +262,7 @@ impl<'a> Filling<'a> {
         let plan = &epoch.layouts[place.layout];
         let mut row = Row { plan, tile: &mut state.tile, columns, scratch };
         if !decode(&mut row, &mut state.next[place.layout], *pext) {
-            state.tile.abandon_row(&epoch.table.shape);
+            row.abandon(&epoch.table.shape);
             return false;
         }
         row.finish(&epoch.table.shape, payload);
@@ -300,11 +309,20 @@ impl<'a> Filling<'a> {
 impl Row<'_> {
     /// Completes the row: its texts go to their columns.
     #[inline]
-    fn finish(self, shape: &crate::block::Shape, message: &[u8]) {
+    fn finish(self, shape: &Shape, message: &[u8]) {
         for (&column, &(start, end)) in shape.texts.iter().zip(&self.scratch.texts) {
             self.columns.push_text(column, &message[start..end]);
         }
         self.tile.finish_row();
+    }
+
+    /// Takes the row back, leaving no trace: what an attempt touched may not show in the block.
+    #[cold]
+    fn abandon(self, shape: &Shape) {
+        self.tile.abandon_row(shape);
+        for &dictionary in self.scratch.added.iter().rev() {
+            self.columns.dictionary_mut(dictionary).forget_newest();
+        }
     }
 }
 

@@ -13,8 +13,5 @@ pub use fault::{Fault, FaultKind};
 pub use pieces::{Cut, CutKind, Hint, Piece, Pieces};
 pub use varint::read_varint;
 
-/// The field number that tells a record's epoch in every layout that ever had it.
-pub const SCHEMA_VERSION: u32 = 1;
-
 /// The envelope's only field: its records.
 pub const ENVELOPE_RECORDS: u32 = 10;

@@ -1,0 +1,198 @@
+//! From merged values to the typed configuration, and the rules that only the whole shows.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    net::SocketAddr,
+    path::PathBuf,
+    time::Duration,
+};
+
+use url::Url;
+
+use super::{
+    kind::Value,
+    merge::Merged,
+    model::{Batch, Bootstrap, ClickHouse, Config, Framing, Http, Kafka, Limits, Log, LogFormat, Secret},
+    origin::Origin,
+    problem::Problem,
+    units,
+};
+
+/// Builds the configuration.
+pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
+    let values = Values { merged, taken: RefCell::default() };
+    let config = Config {
+        kafka: Kafka {
+            brokers: values.text("kafka.brokers"),
+            topic: values.text("kafka.topic"),
+            group: values.text("kafka.group"),
+            framing: match values.text("kafka.framing").as_str() {
+                "confluent" => Framing::Confluent,
+                _ => Framing::Delimited,
+            },
+            properties: values.map("kafka.properties").into_iter().map(|(k, v)| (k, Secret::new(v))).collect(),
+        },
+        clickhouse: ClickHouse {
+            url: values.url("clickhouse.url"),
+            database: values.text("clickhouse.database"),
+            user: values.text("clickhouse.user"),
+            password: password(&values, problems),
+            insert_timeout: values.span("clickhouse.insert_timeout"),
+            writers: values.count("clickhouse.writers"),
+            insert_settings: values.map("clickhouse.insert_settings"),
+        },
+        batch: Batch {
+            rows: values.number("batch.rows"),
+            bytes: values.size("batch.bytes"),
+            age: values.span("batch.age"),
+        },
+        limits: Limits {
+            memory_bytes: values.size("limits.memory"),
+            workers: values.count("workers"),
+            shutdown_timeout: values.span("shutdown_timeout"),
+        },
+        http: Http { listen: values.address("http.listen") },
+        bootstrap: Bootstrap {
+            tables: values.switch("bootstrap.tables"),
+            topics: values.switch("bootstrap.topics"),
+            wait: Duration::from_secs(values.number("bootstrap.wait_seconds")),
+        },
+        log: Log {
+            filter: values.text("log"),
+            format: match values.text("log_format").as_str() {
+                "json" => LogFormat::Json,
+                _ => LogFormat::Text,
+            },
+        },
+        retention_days: values.days("retention_days"),
+        errors_retention_days: values.days("errors_retention_days"),
+        schemas_dir: values.path("schemas_dir"),
+    };
+    if config.batch.bytes > config.limits.memory_bytes {
+        problems.push(Problem::Contradiction(format!(
+            "`batch.bytes` ({}, {}) is more than `limits.memory` ({}, {}), so no batch could ever be filled",
+            units::show_size(config.batch.bytes as u64),
+            values.origin("batch.bytes"),
+            units::show_size(config.limits.memory_bytes as u64),
+            values.origin("limits.memory"),
+        )));
+    }
+    debug_assert!(values.all_taken(), "a setting is read, checked and then not used");
+    config
+}
+
+fn password(values: &Values<'_>, problems: &mut Vec<Problem>) -> Secret {
+    let (text, file) = (values.text("clickhouse.password"), values.path("clickhouse.password_file"));
+    let Some(path) = file else { return Secret::new(text) };
+    let origin = values.origin("clickhouse.password_file").clone();
+    if !text.is_empty() {
+        problems.push(Problem::Contradiction(format!(
+            "`clickhouse.password` ({}) and `clickhouse.password_file` ({origin}) are both given; keep one",
+            values.origin("clickhouse.password"),
+        )));
+        return Secret::default();
+    }
+    match fs::read_to_string(&path) {
+        Ok(text) => Secret::new(text.strip_suffix('\n').map_or(text.as_str(), |t| t.strip_suffix('\r').unwrap_or(t))),
+        Err(cause) => {
+            problems.push(Problem::PasswordFile { origin, path, cause });
+            Secret::default()
+        }
+    }
+}
+
+/// Typed access by key. A key or type that the table of settings doesn't have is a fault of the program, which any
+/// start at all would show.
+struct Values<'a> {
+    merged: &'a Merged,
+    taken: RefCell<BTreeSet<&'static str>>,
+}
+
+impl Values<'_> {
+    fn get(&self, key: &'static str) -> Option<&Value> {
+        self.taken.borrow_mut().insert(key);
+        self.merged.get(key).map(|entry| &entry.value)
+    }
+
+    fn origin(&self, key: &'static str) -> &Origin {
+        self.merged.get(key).map_or(&Origin::Preset, |entry| &entry.origin)
+    }
+
+    fn all_taken(&self) -> bool {
+        super::settings::ALL.iter().all(|s| self.taken.borrow().contains(s.key))
+    }
+
+    fn text(&self, key: &'static str) -> String {
+        match self.get(key) {
+            Some(Value::Text(text)) => text.clone(),
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn switch(&self, key: &'static str) -> bool {
+        match self.get(key) {
+            Some(Value::Switch(on)) => *on,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn number(&self, key: &'static str) -> u64 {
+        match self.get(key) {
+            Some(Value::Number(number)) => *number,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn count(&self, key: &'static str) -> usize {
+        usize::try_from(self.number(key)).unwrap_or(usize::MAX)
+    }
+
+    fn days(&self, key: &'static str) -> u32 {
+        u32::try_from(self.number(key)).unwrap_or(u32::MAX)
+    }
+
+    fn size(&self, key: &'static str) -> usize {
+        match self.get(key) {
+            Some(Value::Size(bytes)) => usize::try_from(*bytes).unwrap_or(usize::MAX),
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn span(&self, key: &'static str) -> Duration {
+        match self.get(key) {
+            Some(Value::Span(span)) => *span,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn url(&self, key: &'static str) -> Url {
+        match self.get(key) {
+            Some(Value::Url(url)) => url.clone(),
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn address(&self, key: &'static str) -> SocketAddr {
+        match self.get(key) {
+            Some(Value::Address(address)) => *address,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn map(&self, key: &'static str) -> BTreeMap<String, String> {
+        match self.get(key) {
+            Some(Value::Map(entries)) => entries.clone(),
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn path(&self, key: &'static str) -> Option<PathBuf> {
+        match self.get(key) {
+            Some(Value::Path(path)) => Some(path.clone()),
+            None => None,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+}

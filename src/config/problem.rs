@@ -1,0 +1,115 @@
+//! What is wrong with a configuration: all of it at once.
+
+use std::{fmt, path::PathBuf};
+
+use super::origin::Origin;
+
+/// Everything that is wrong. There is at least one problem.
+#[derive(Debug)]
+pub struct Error {
+    problems: Vec<Problem>,
+}
+
+impl Error {
+    pub(super) fn new(problems: Vec<Problem>) -> Self {
+        debug_assert!(!problems.is_empty());
+        Self { problems }
+    }
+
+    /// The problems, in the order file, environment, flags, then what only the whole shows.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [problem] = self.problems.as_slice() {
+            return write!(f, "{problem}");
+        }
+        write!(f, "{} problems in the configuration", self.problems.len())?;
+        for problem in &self.problems {
+            write!(f, "\n  {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong. The texts hold no value of a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file can't be read.
+    #[error("can't read the configuration file `{}`: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("{origin}: not TOML: {cause}")]
+    Syntax {
+        /// The place.
+        origin: Origin,
+        /// What the parser says.
+        cause: String,
+    },
+    /// The file names a setting that doesn't exist.
+    #[error("{origin}: `{key}` is no setting; the nearest is `{nearest}`")]
+    UnknownKey {
+        /// The place.
+        origin: Origin,
+        /// The name that was read.
+        key: String,
+        /// The known name that is most like it.
+        nearest: String,
+    },
+    /// The environment names a setting that doesn't exist.
+    #[error("environment variable `{variable}` is no setting; the nearest is `{nearest}`")]
+    UnknownVariable {
+        /// The name that was read.
+        variable: String,
+        /// The known name that is most like it.
+        nearest: String,
+    },
+    /// An environment variable stands for a map.
+    #[error(
+        "environment variable `{variable}`: `{key}` can't be given in the environment, only in the file (table `[{key}]`) or with `--{flag} NAME=VALUE`"
+    )]
+    MapInEnvironment {
+        /// The variable.
+        variable: String,
+        /// The setting.
+        key: &'static str,
+        /// Its flag.
+        flag: String,
+    },
+    /// A value is not allowed.
+    #[error("{origin}: `{key}` can't be {found}; allowed is {allowed}")]
+    NotAllowed {
+        /// The place.
+        origin: Origin,
+        /// The setting.
+        key: String,
+        /// What was read.
+        found: String,
+        /// What may stand there.
+        allowed: String,
+    },
+    /// Two settings contradict each other.
+    #[error("{0}")]
+    Contradiction(String),
+    /// The password's file can't be read.
+    #[error("{origin}: can't read `clickhouse.password_file`, `{}`: {cause}", path.display())]
+    PasswordFile {
+        /// The place of the setting.
+        origin: Origin,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+}

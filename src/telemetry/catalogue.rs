@@ -1,0 +1,132 @@
+//! Every metric, once: name, type, labels, unit, meaning. The reference page is made from this.
+
+use std::fmt::Write as _;
+
+use metrics::Unit;
+
+/// One metric.
+#[derive(Debug)]
+pub struct Metric {
+    /// The full name.
+    pub name: &'static str,
+    /// How it moves.
+    pub kind: Kind,
+    /// What it counts or measures.
+    pub unit: Unit,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it means.
+    pub help: &'static str,
+}
+
+/// How a metric moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Only up.
+    Counter,
+    /// Up and down.
+    Gauge,
+    /// Observations by size.
+    Histogram,
+}
+
+macro_rules! metrics {
+    ($($id:ident: $name:literal $kind:ident $unit:ident [$($label:literal),*] $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub const $id: Metric = Metric {
+                name: concat!("xtcp_ingest_", $name),
+                kind: Kind::$kind,
+                unit: Unit::$unit,
+                labels: &[$($label),*],
+                help: $help,
+            };
+        )*
+        /// All of them, in the order of the reference page.
+        pub static ALL: &[&Metric] = &[$(&$id),*];
+    };
+}
+
+metrics! {
+    MESSAGES_CONSUMED: "messages_consumed_total" Counter Count []
+        "Messages read, empty ones included.";
+    BYTES_CONSUMED: "bytes_consumed_total" Counter Bytes []
+        "Bytes of the values of messages read.";
+    PIECES_CONSUMED: "pieces_consumed_total" Counter Count []
+        "Records and undecodable pieces found in messages. Equals placed + diverted + held + returned at every scrape.";
+    ROWS_PLACED: "rows_placed_total" Counter Count ["epoch"]
+        "Rows that ClickHouse has acknowledged in the table of their epoch.";
+    PIECES_DIVERTED: "pieces_diverted_total" Counter Count ["reason"]
+        "Pieces that ClickHouse has acknowledged in the error table.";
+    PIECES_HELD: "pieces_held" Gauge Count []
+        "Pieces in open batches and in batches that are not acknowledged yet.";
+    PIECES_RETURNED: "pieces_returned_total" Counter Count []
+        "Pieces given up before they were acknowledged, when their partition went to another process, which reads them \
+         again.";
+    UNKNOWN_FIELDS: "unknown_fields_total" Counter Count ["epoch", "field"]
+        "Fields skipped in records that were placed, as no layout of the epoch defines their number. Beyond 1000 \
+         different ones they are counted under field 0.";
+    NOT_UTF8: "not_utf8_values_total" Counter Count ["epoch"]
+        "Text values placed byte for byte that are not UTF-8.";
+    LAG: "lag_messages" Gauge Count ["topic", "partition"]
+        "Messages of a partition of this process between the committed offset and the end.";
+    COMMITTED_OFFSET: "committed_offset" Gauge Count ["topic", "partition"]
+        "The committed offset of a partition of this process: everything before it is placed or diverted.";
+    INSERT_SECONDS: "insert_seconds" Histogram Seconds ["table"]
+        "Time from sending an insert to its answer, failed ones included.";
+    INSERTS: "inserts_total" Counter Count ["table", "outcome"]
+        "Inserts by what came of them: `acknowledged` or `failed`. A failed one is sent again.";
+    INSERTED_ROWS: "inserted_rows_total" Counter Count ["table"]
+        "Rows of acknowledged inserts.";
+    INSERTED_BYTES: "inserted_bytes_total" Counter Bytes ["table"]
+        "Bytes of acknowledged inserts as sent, compressed.";
+    BATCHES_CLOSED: "batches_closed_total" Counter Count ["cause"]
+        "Batches closed, by what closed them: `rows`, `bytes`, `age`, `memory` or `drain`.";
+    RETRIES: "retries_total" Counter Count ["class"]
+        "Inserts sent again, by the class of the error before.";
+    REBALANCES: "rebalances_total" Counter Count ["event"]
+        "Changes of the partitions of this process: `assigned`, `revoked` or `lost`.";
+    BUILD_INFO: "build_info" Gauge Count ["version"]
+        "1, with the version of this process.";
+}
+
+/// `docs/metrics.md`.
+#[must_use]
+pub fn page() -> String {
+    let mut page = "# Metrics\n\n<!-- Generated from src/telemetry/catalogue.rs: `UPDATE_DOCS=1 cargo test` writes it \
+                    anew. -->\n\nServed at `/metrics` in Prometheus' text format.\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n"
+        .to_owned();
+    for metric in ALL {
+        let kind = match metric.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        let labels = metric.labels.iter().map(|l| format!("`{l}`")).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(page, "| `{}` | {kind} | {labels} | {} |", metric.name, metric.help);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::generated::assert_current;
+
+    #[test]
+    fn names_are_unique_and_say_what_prometheus_expects() {
+        let names: BTreeSet<_> = ALL.iter().map(|m| m.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for metric in ALL {
+            assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
+            assert!(metric.help.ends_with('.'), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn the_page_is_current() {
+        assert_current("docs/metrics.md", &page());
+    }
+}
