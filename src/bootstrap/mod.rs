@@ -31,4 +31,6 @@ pub use topics::{NewTopic, TopicDefinition, Topics, TopicsError};
 pub use view::View;
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;

@@ -302,3 +302,22 @@ fn every_epoch_is_read_by_the_merge_table() {
         assert_eq!(epoch.table.name, format!("xtcp_flat_records_v{}", epoch.number));
     }
 }
+
+#[test]
+fn what_a_lane_inserts_is_declared() {
+    let definitions = Definitions::embedded().expect("sound");
+    let schema = crate::lane::Schema::new(&definitions.registry, &definitions.errors().name, Default::default());
+    for target in schema.targets() {
+        let object = definitions.objects.iter().find(|o| definitions.table(o).is_some_and(|t| t.name == target.table));
+        let declared = definitions.columns(object.expect("a declared table")).expect("columns");
+        for (name, column_type) in &target.columns {
+            let column = declared.iter().find(|c| c.name == *name).unwrap_or_else(|| panic!("{}.{name}", target.table));
+            assert_eq!(column.column_type.to_string(), *column_type, "{}.{name}", target.table);
+        }
+        let filled = |c: &&crate::epoch::Column| target.columns.iter().any(|(name, _)| *name == c.name);
+        let left: Vec<_> =
+            declared.iter().filter(|c| !filled(c)).map(|c| (c.name.as_str(), c.default.is_some())).collect();
+        let expected = if target.epoch.is_none() { vec![("observed_at", true)] } else { vec![] };
+        assert_eq!(left, expected, "{}: what a block lacks has a default", target.table);
+    }
+}

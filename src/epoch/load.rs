@@ -60,7 +60,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = &'a File>, report: &mut Report) 
         before = Some(epoch);
     }
     let epochs = found.into_iter().map(|(epoch, _)| epoch).collect::<Vec<_>>();
-    (!epochs.is_empty()).then(|| (Registry { epochs }, numbers))
+    (!epochs.is_empty()).then_some((Registry { epochs }, numbers))
 }
 
 /// A table that no record lands in, for instance the error sink.
