@@ -17,6 +17,7 @@ pub mod inspect;
 pub mod kafka;
 pub mod lane;
 pub mod pipeline;
+pub mod proto;
 pub mod telemetry;
 pub mod tree;
 pub mod wire;

@@ -50,6 +50,13 @@ impl Epoch {
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
     }
+
+    /// Whether the column at that position is filled from a `bytes` field, in whatever layout.
+    #[must_use]
+    pub fn holds_bytes(&self, column: usize) -> bool {
+        let mut fields = self.layouts.iter().flat_map(|layout| &layout.fields);
+        fields.any(|field| field.column == column && field.proto == ProtoType::Bytes)
+    }
 }
 
 /// A table that no record lands in.

@@ -8,6 +8,7 @@ mod codec;
 mod column_type;
 mod definition;
 mod fits;
+mod identify;
 mod layouts;
 pub mod load;
 mod parse_type;
@@ -17,6 +18,7 @@ mod table;
 
 pub use column_type::ColumnType;
 pub use definition::{Column, Condition, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
+pub use identify::{Identity, Place, Unidentified};
 pub use layouts::SCHEMA_VERSION;
 pub use parse_type::TypeError;
 pub use proto_type::{ProtoType, WireType};

@@ -1,13 +1,28 @@
 //! One partition's way from message to sealed blocks: frames → records → epoch → columns.
 //!
-//! No I/O and no clock of its own beyond the one it is told. What comes out depends on the messages and their offsets
-//! alone (invariant 3).
+//! No I/O and no clock. What comes out depends on the messages and their offsets alone (invariant 3): blocks are gathered in
+//! offset order, and nothing in them tells when or in which company a message was read.
 
 mod batch;
+mod decode;
+mod divert;
+#[allow(clippy::module_inception)] // the room is named after what it makes
+mod lane;
+mod plan;
+mod read;
 mod reason;
+mod route;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod varint;
 
 pub use batch::{Batch, Block, Counts, Target};
+pub use divert::Diverted;
+pub use lane::Lane;
 pub use reason::Reason;
+pub use route::{Decoder, Filling, Outcome};
+pub use schema::Schema;
 
 /// One message as the lane sees it; the payload stays where the Kafka client put it.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,60 @@
+"""`python -m front`: opens the engine on a data path and serves it until SIGTERM or SIGINT."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+
+from .access import Accounts
+from .engine import Engine
+from .server import Server
+from .spool import Spool
+from .statement import Runner
+
+_STOP_SECONDS = 20
+
+
+def main():
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser = argparse.ArgumentParser(prog="front", description=__doc__)
+    parser.add_argument("--port", type=int, required=True, help="loopback port")
+    parser.add_argument("--data", required=True, help="folder of the engine's data")
+    parser.add_argument("--log", required=True, help="file for the engine's own log")
+    parser.add_argument("--name", required=True, help="display name; also names the spool")
+    parser.add_argument("--config", default=os.path.join(here, "config.xml"), help="the engine's configuration")
+    parser.add_argument("--accounts", default=os.path.join(here, "accounts.json"), help="users and their roles")
+    parser.add_argument("--parallel", type=int, default=8, help="statements at a time; more wait")
+    arguments = parser.parse_args()
+
+    try:
+        server = Server(("127.0.0.1", arguments.port), arguments.name)
+    except OSError as error:
+        sys.exit(f"cannot listen on 127.0.0.1:{arguments.port}: {error.strerror}")
+    accounts = Accounts(arguments.accounts)
+    os.makedirs(arguments.data, exist_ok=True)
+    spool = Spool(arguments.name, os.path.join(os.path.dirname(os.path.abspath(arguments.data)), "spool"))
+    try:
+        engine = Engine(os.path.abspath(arguments.data), arguments.config, arguments.log, arguments.parallel)
+    except RuntimeError as error:
+        sys.exit(f"the engine does not open {arguments.data}: {error}")
+    if not engine.check(spool):
+        sys.exit("refused to start: this engine reports a failed INSERT as done, and would lose data")
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    threading.Thread(target=server.serve, args=(accounts, engine, Runner(engine, spool)), daemon=True).start()
+    print(f"serving {engine.version} on 127.0.0.1:{server.server_port}", file=sys.stderr, flush=True)
+    stop.wait()
+    server.shutdown()
+    idle = server.wait_idle(_STOP_SECONDS)
+    if idle:
+        engine.close()
+    spool.remove()
+    print("stopped" if idle else "stopped with requests in work", file=sys.stderr, flush=True)
+    # Threads of idle connections and of the engine are not waited for.
+    os._exit(0)
+
+
+main()

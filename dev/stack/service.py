@@ -1,0 +1,40 @@
+"""What the services of the stack have in common; each says how it is installed, started and asked."""
+
+from abc import ABC, abstractmethod
+
+
+class Service(ABC):
+    """A service that is started here, or stands elsewhere and is named by a variable."""
+
+    # For messages, logs and the file in .dev/run.
+    name = ""
+    # What the product reads the address from.
+    address_variable = ""
+
+    @abstractmethod
+    def check(self):
+        """Raises `Trouble` when a tool that it needs is missing."""
+
+    @abstractmethod
+    def pick_ports(self, ports):
+        """Picks its ports, before anything is downloaded."""
+
+    @abstractmethod
+    def install(self):
+        """Downloads what is missing."""
+
+    @abstractmethod
+    def start(self):
+        """Starts it on its ports and gives the `Process`, whose record has `port` and `identity`."""
+
+    @abstractmethod
+    def answers(self, process):
+        """Whether it answers on its port, and as itself."""
+
+    @abstractmethod
+    def address(self, process):
+        """What `address_variable` gets."""
+
+    @abstractmethod
+    def reachable(self, address):
+        """Whether something listens at an address given from outside."""

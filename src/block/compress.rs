@@ -1,0 +1,115 @@
+//! ClickHouse's framing of compressed bytes, as `decompress=1` expects it.
+
+/// Bytes of a frame before compression. Large enough for LZ4 to find its repeats, small enough for the cache.
+const CHUNK: usize = 256 * 1024;
+
+/// Method byte of LZ4.
+const LZ4: u8 = 0x82;
+
+/// Checksum, method, compressed size, size.
+const CHECKSUM: usize = 16;
+const HEADER: usize = 9;
+
+/// Gathers bytes into LZ4 frames.
+///
+/// A frame is a CityHash128 of what follows, a method byte, the size of the frame without the checksum, the size of the
+/// content, the content.
+#[derive(Debug, Default)]
+pub struct FrameWriter {
+    chunk: Vec<u8>,
+    out: Vec<u8>,
+    written: u64,
+}
+
+impl FrameWriter {
+    /// Adds bytes.
+    pub fn write(&mut self, mut bytes: &[u8]) {
+        self.written += bytes.len() as u64;
+        while !bytes.is_empty() {
+            if self.chunk.is_empty() && bytes.len() >= CHUNK {
+                let (whole, rest) = bytes.split_at(CHUNK);
+                frame(whole, &mut self.out);
+                bytes = rest;
+                continue;
+            }
+            let (now, rest) = bytes.split_at(bytes.len().min(CHUNK - self.chunk.len()));
+            self.chunk.extend_from_slice(now);
+            bytes = rest;
+            if self.chunk.len() == CHUNK {
+                frame(&self.chunk, &mut self.out);
+                self.chunk.clear();
+            }
+        }
+    }
+
+    /// Adds a little-endian number.
+    pub fn write_u64(&mut self, value: u64) {
+        self.write(&value.to_le_bytes());
+    }
+
+    /// Bytes added so far.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Ends the last frame and hands all of them out.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
+        if !self.chunk.is_empty() {
+            frame(&self.chunk, &mut self.out);
+        }
+        self.out
+    }
+}
+
+/// Appends one frame.
+fn frame(content: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    let room = lz4_flex::block::get_maximum_output_size(content.len());
+    out.resize(start + CHECKSUM + HEADER + room, 0);
+    let body = &mut out[start + CHECKSUM..];
+    let packed = lz4_flex::block::compress_into(content, &mut body[HEADER..]).expect("the room is the maximum");
+    let narrow = |n: usize| u32::try_from(n).expect("a frame is far below 4 GiB").to_le_bytes();
+    body[0] = LZ4;
+    body[1..5].copy_from_slice(&narrow(packed + HEADER));
+    body[5..9].copy_from_slice(&narrow(content.len()));
+    out.truncate(start + CHECKSUM + HEADER + packed);
+    // ClickHouse writes the high half of the hash first.
+    let hash = cityhash_rs::cityhash_102_128(&out[start + CHECKSUM..]).rotate_left(64);
+    out[start..start + CHECKSUM].copy_from_slice(&hash.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads frames back, checking sizes and checksums.
+    fn unframe(mut bytes: &[u8]) -> Vec<u8> {
+        let mut content = Vec::new();
+        while !bytes.is_empty() {
+            let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")) as usize;
+            let (packed, size) = (number(CHECKSUM + 1), number(CHECKSUM + 5));
+            let (this, rest) = bytes.split_at(CHECKSUM + packed);
+            let hash = cityhash_rs::cityhash_102_128(&this[CHECKSUM..]);
+            assert_eq!(this[..8], ((hash >> 64) as u64).to_le_bytes());
+            assert_eq!(this[8..16], (hash as u64).to_le_bytes());
+            assert_eq!(this[CHECKSUM], LZ4);
+            content.extend(lz4_flex::block::decompress(&this[CHECKSUM + HEADER..], size).expect("LZ4"));
+            bytes = rest;
+        }
+        content
+    }
+
+    #[test]
+    fn frames_hold_what_was_written() {
+        let content: Vec<u8> = (0..3 * CHUNK as u32 + 17).map(|i| (i / 7) as u8).collect();
+        for step in [1000, CHUNK - 1, CHUNK, 2 * CHUNK + 5, usize::MAX] {
+            let mut writer = FrameWriter::default();
+            content.chunks(step.min(content.len())).for_each(|piece| writer.write(piece));
+            assert_eq!(writer.written(), content.len() as u64);
+            assert_eq!(unframe(&writer.finish()), content, "in steps of {step}");
+        }
+        assert!(FrameWriter::default().finish().is_empty());
+    }
+}

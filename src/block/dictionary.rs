@@ -1,0 +1,211 @@
+//! The distinct values of one `LowCardinality(String)` column in one block.
+
+use hashbrown::HashTable;
+
+/// Slots of the cache before the hash map.
+const CACHE: usize = 32;
+
+/// Values in order of first use, and ways to find one again, the cheapest first: the value of the row before, then a small
+/// cache by length and ends, then a hash map. A fleet's rows come in runs of one host, so the first way mostly does.
+///
+/// Value 0 is the empty string, which is what a row without the field holds.
+#[derive(Debug)]
+pub struct Dictionary {
+    /// The values as a Native block spells strings: varint length and bytes, back to back.
+    keys: Vec<u8>,
+    /// Start and end of each value in `keys`.
+    spans: Vec<(u32, u32)>,
+    cache: [u32; CACHE],
+    map: HashTable<u32>,
+    last: u32,
+    /// Which values are not UTF-8, ascending; empty as long as all are.
+    not_utf8: Vec<u32>,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        let mut dictionary = Self {
+            keys: Vec::new(),
+            spans: Vec::new(),
+            cache: [0; CACHE],
+            map: HashTable::new(),
+            last: 0,
+            not_utf8: Vec::new(),
+        };
+        dictionary.clear();
+        dictionary
+    }
+}
+
+/// A hash of length, first and last eight bytes: cheap, and enough to spread the few values of a column.
+#[inline]
+fn ends(value: &[u8]) -> u64 {
+    let n = value.len();
+    let (head, tail) = if let (Some(head), Some(tail)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
+        (u64::from_le_bytes(*head), u64::from_le_bytes(*tail))
+    } else if let (Some(head), Some(tail)) = (value.first_chunk::<4>(), value.last_chunk::<4>()) {
+        (u64::from(u32::from_le_bytes(*head)), u64::from(u32::from_le_bytes(*tail)))
+    } else {
+        let byte = |i: usize| value.get(i).copied().map_or(0, u64::from);
+        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
+    };
+    let mixed = (head ^ tail.rotate_left(29) ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 32)
+}
+
+fn full_hash(value: &[u8]) -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // One seed per process: the order of the values does not depend on it, and nobody outside can aim at it.
+    static STATE: std::sync::LazyLock<foldhash::fast::RandomState> = std::sync::LazyLock::new(Default::default);
+    let mut hasher = STATE.build_hasher();
+    hasher.write(value);
+    hasher.finish()
+}
+
+impl Dictionary {
+    /// The index of a value, which is added if it is new.
+    #[inline]
+    pub fn index(&mut self, value: &[u8]) -> u32 {
+        if self.value(self.last) == value {
+            return self.last;
+        }
+        let slot = (ends(value) % CACHE as u64) as usize;
+        let cached = self.cache[slot];
+        if self.value(cached) == value {
+            self.last = cached;
+            return cached;
+        }
+        let index = self.find_or_add(value);
+        self.cache[slot] = index;
+        self.last = index;
+        index
+    }
+
+    #[inline(never)]
+    fn find_or_add(&mut self, value: &[u8]) -> u32 {
+        let hash = full_hash(value);
+        if let Some(&found) = self.map.find(hash, |&i| self.value(i) == value) {
+            return found;
+        }
+        self.add(value, hash)
+    }
+
+    fn add(&mut self, value: &[u8], hash: u64) -> u32 {
+        let index = u32::try_from(self.spans.len()).expect("a block has fewer than 2^32 rows");
+        prost::encoding::encode_varint(value.len() as u64, &mut self.keys);
+        let start = self.keys.len();
+        self.keys.extend_from_slice(value);
+        let narrow = |n: usize| u32::try_from(n).expect("a block has fewer than 2^32 bytes of one column");
+        self.spans.push((narrow(start), narrow(self.keys.len())));
+        let Self { map, spans, keys, .. } = self;
+        map.insert_unique(hash, index, |&i| {
+            let (start, end) = spans[i as usize];
+            full_hash(&keys[start as usize..end as usize])
+        });
+        if std::str::from_utf8(value).is_err() {
+            self.not_utf8.push(index);
+        }
+        index
+    }
+
+    /// Forgets the newest value, as if it had never been asked for. The empty string stays.
+    #[cold]
+    pub fn forget_newest(&mut self) {
+        let Some(newest) = u32::try_from(self.spans.len() - 1).ok().filter(|newest| *newest > 0) else { return };
+        let hash = full_hash(self.value(newest));
+        if let Ok(entry) = self.map.find_entry(hash, |&index| index == newest) {
+            entry.remove();
+        }
+        self.spans.pop();
+        let end = self.spans.last().map_or(0, |(_, end)| *end);
+        self.keys.truncate(end as usize);
+        if self.not_utf8.last() == Some(&newest) {
+            self.not_utf8.pop();
+        }
+        self.cache.iter_mut().chain([&mut self.last]).filter(|index| **index == newest).for_each(|index| *index = 0);
+    }
+
+    /// The value at an index.
+    ///
+    /// # Panics
+    /// If there is no such index.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, index: u32) -> &[u8] {
+        let (start, end) = self.spans[index as usize];
+        &self.keys[start as usize..end as usize]
+    }
+
+    /// Whether the value at an index is UTF-8.
+    #[inline]
+    #[must_use]
+    pub fn is_utf8(&self, index: u32) -> bool {
+        self.not_utf8.is_empty() || self.not_utf8.binary_search(&index).is_err()
+    }
+
+    /// The number of values; the empty string is always one.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Never: the empty string is always there.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The values as a Native block spells them.
+    #[must_use]
+    pub fn keys(&self) -> &[u8] {
+        &self.keys
+    }
+
+    /// Memory that the values take, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.keys.len() + self.spans.len() * 12
+    }
+
+    /// Forgets every value but the empty string.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.spans.clear();
+        self.map.clear();
+        self.not_utf8.clear();
+        self.cache = [0; CACHE];
+        self.last = 0;
+        self.add(b"", full_hash(b""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a plain list of distinct values, with some of the newest forgotten on the way.
+        #[test]
+        fn finds_and_forgets(steps in prop::collection::vec((any::<bool>(), prop::collection::vec(b'a'..b'c', 0..12)), 1..200)) {
+            let mut dictionary = Dictionary::default();
+            let mut model: Vec<Vec<u8>> = vec![Vec::new()];
+            for (forget, value) in steps {
+                if forget && value.len() < 4 {
+                    dictionary.forget_newest();
+                    model.truncate((model.len() - 1).max(1));
+                } else {
+                    let expected = model.iter().position(|known| *known == value).unwrap_or_else(|| {
+                        model.push(value.clone());
+                        model.len() - 1
+                    });
+                    prop_assert_eq!(dictionary.index(&value) as usize, expected);
+                }
+                prop_assert_eq!(dictionary.len(), model.len());
+            }
+            let keys = model.iter().flat_map(|value| std::iter::once(value.len() as u8).chain(value.iter().copied()));
+            prop_assert_eq!(dictionary.keys(), keys.collect::<Vec<_>>());
+        }
+    }
+}

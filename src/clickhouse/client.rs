@@ -1,0 +1,166 @@
+//! One request: how it is built, and when its reply counts as success.
+
+use std::{fmt, time::Duration};
+
+use bytes::Bytes;
+use reqwest::{
+    Response,
+    header::{HeaderMap, HeaderValue},
+};
+use url::Url;
+
+use super::{
+    Error,
+    error::{Kind, shortened},
+};
+use crate::config;
+
+/// A server answers a connection attempt at once or not at all.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Statements and queries on the catalogue; the server itself gives up on DDL after 180 s.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(190);
+/// Servers close an idle connection after 3 s by default in older releases, 10 s and more in newer ones. One that we
+/// gave up before can't be closed under a request of ours.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(2500);
+/// Finds a peer that is gone while an insert is under way.
+const TCP_KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// How newer servers end a reply whose statement failed after the status line was sent.
+const EXCEPTION_AT_THE_END: &[u8] = b"\r\n__exception__\r\n";
+
+/// The server, reached by kept-alive connections. Clones share them.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: Url,
+    host: String,
+    pub(super) database: String,
+    pub(super) insert_timeout: Duration,
+    pub(super) insert_settings: Vec<(String, String)>,
+}
+
+/// What goes into one request besides the credentials.
+pub(super) struct Request<'a> {
+    /// What errors show.
+    pub statement: &'a str,
+    /// URL arguments: the statement if the body isn't it, settings, parameters.
+    pub arguments: &'a [(&'a str, &'a str)],
+    pub body: Bytes,
+    pub timeout: Duration,
+}
+
+impl Client {
+    /// A client of the configured server. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When user name or password can't stand in a header, or the TLS library can't be set up.
+    pub fn new(config: &config::ClickHouse) -> Result<Self, Error> {
+        let mut url = config.url.clone();
+        // Credentials travel in headers. A password left in the URL could end in an error or a proxy's log.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        let host = match (url.host_str(), url.port_or_known_default()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            _ => url.to_string(),
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert("x-clickhouse-user", secret(&host, "user name", &config.user)?);
+        if !config.password.reveal().is_empty() {
+            headers.insert("x-clickhouse-key", secret(&host, "password", config.password.reveal())?);
+        }
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("xtcp-ingest/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .tcp_keepalive(TCP_KEEPALIVE)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .build()
+            .map_err(|error| Error::new(&host, "", Kind::Setup(error.to_string())))?;
+        let insert_settings =
+            config.insert_settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let (database, insert_timeout) = (config.database.clone(), config.insert_timeout);
+        Ok(Self { http, url, host, database, insert_timeout, insert_settings })
+    }
+
+    /// `host:port`, for messages.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The database of all objects.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Whether the server answers and takes the credentials.
+    ///
+    /// # Errors
+    /// When it doesn't.
+    pub async fn ping(&self) -> Result<(), Error> {
+        let sql = "SELECT 1";
+        let reply = self.send_statement(sql, &[]).await?;
+        if reply.trim_ascii() == b"1" {
+            return Ok(());
+        }
+        // Something that answers everything with 200 is no ClickHouse.
+        Err(self.odd_reply(sql, format!("`{}`", shortened(&String::from_utf8_lossy(&reply), 100))))
+    }
+
+    /// Runs a statement whose result, if any, is of no interest.
+    ///
+    /// # Errors
+    /// When it fails, or whether it succeeded isn't known.
+    pub async fn execute(&self, sql: &str, settings: &[(&str, &str)]) -> Result<(), Error> {
+        self.send_statement(sql, settings).await.map(drop)
+    }
+
+    pub(super) async fn send_statement(&self, sql: &str, arguments: &[(&str, &str)]) -> Result<Bytes, Error> {
+        let body = Bytes::copy_from_slice(sql.as_bytes());
+        self.send(Request { statement: sql, arguments, body, timeout: STATEMENT_TIMEOUT }).await
+    }
+
+    /// Sends a request and returns the whole body of a reply that is a success beyond doubt.
+    pub(super) async fn send(&self, request: Request<'_>) -> Result<Bytes, Error> {
+        let Request { statement, arguments, body, timeout } = request;
+        let transport = |error| Error::transport(&self.host, statement, error, timeout);
+        // The status line is only sent once the statement has ended, so that it tells of its end and not of its start.
+        let fixed = [("wait_end_of_query", "1"), ("http_write_exception_in_output_format", "0")];
+        let post = self.http.post(self.url.clone()).query(&fixed).query(arguments).timeout(timeout).body(body);
+        let response = post.send().await.map_err(transport)?;
+        let (status, code) = (response.status(), exception_code(&response));
+        let body = response.bytes().await.map_err(transport)?;
+        // 200 with a code, or a reply that ends in an exception, is a failure; so is every other status.
+        if status.as_u16() == 200 && code.is_none() && !body.ends_with(EXCEPTION_AT_THE_END) {
+            return Ok(body);
+        }
+        Err(Error::refused(&self.host, statement, status.as_u16(), code, &body))
+    }
+
+    #[cold]
+    pub(super) fn odd_reply(&self, statement: &str, what: String) -> Error {
+        Error::new(&self.host, statement, Kind::Reply(what))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("host", &self.host).field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+/// A header value that no log of the HTTP library shows.
+fn secret(host: &str, what: &str, text: &str) -> Result<HeaderValue, Error> {
+    let fault =
+        |_| Error::new(host, "", Kind::Setup(format!("the {what} holds a character that no HTTP header can carry")));
+    let mut value = HeaderValue::from_bytes(text.as_bytes()).map_err(fault)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn exception_code(response: &Response) -> Option<i32> {
+    response.headers().get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok()
+}

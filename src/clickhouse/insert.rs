@@ -1,0 +1,64 @@
+//! One sealed block into one table.
+
+use bytes::Bytes;
+
+use super::{Client, Error, client::Request, error::shortened, quoted};
+
+/// A block and where it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Insert<'a> {
+    /// The table's name in the client's database.
+    pub table: &'a str,
+    /// The names of the columns in the block.
+    pub columns: &'a [&'a str],
+    /// A Native block in ClickHouse's compressed framing. It is sent as it is, without a copy.
+    pub body: &'a Bytes,
+    /// Settings of this insert alone; they win over the configured ones.
+    pub settings: &'a [(&'a str, &'a str)],
+}
+
+/// Settings that make one request one block, acknowledged when it is written. They win over every other: without them a
+/// deduplication token would not cover what it names, and an acknowledgement would not mean what it says.
+const SETTINGS: &[(&str, &str)] = &[
+    // The body is in ClickHouse's own compressed framing.
+    ("decompress", "1"),
+    // On by default in newer servers: the acknowledgement would cover a buffer shared with others.
+    ("async_insert", "0"),
+    // Neither cut a block nor glue blocks.
+    ("max_insert_block_size", "1000000000"),
+    ("min_insert_block_size_rows", "0"),
+    ("min_insert_block_size_bytes", "0"),
+];
+
+impl Client {
+    /// Sends one `INSERT … FORMAT Native` and waits for its end.
+    ///
+    /// # Errors
+    /// When the server refuses it, or whether it was written isn't known.
+    pub async fn insert(&self, insert: &Insert<'_>) -> Result<(), Error> {
+        let columns: Vec<String> = insert.columns.iter().map(|name| quoted(name)).collect();
+        let table = format!("{}.{}", quoted(self.database()), quoted(insert.table));
+        let statement = format!("INSERT INTO {table} ({}) FORMAT Native", columns.join(", "));
+        let mut arguments = vec![("query", statement.as_str())];
+        let given = |name: &str| insert.settings.iter().chain(SETTINGS).any(|(other, _)| *other == name);
+        let configured = self.insert_settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        arguments.extend(configured.filter(|(name, _)| !given(name)));
+        let fixed = |name: &str| SETTINGS.iter().any(|(other, _)| *other == name);
+        arguments.extend(insert.settings.iter().copied().filter(|(name, _)| !fixed(name)));
+        arguments.extend(SETTINGS);
+        let shown = format!("INSERT INTO {table} ({} columns) FORMAT Native", insert.columns.len());
+        let request = Request {
+            statement: &shown,
+            arguments: &arguments,
+            body: insert.body.clone(),
+            timeout: self.insert_timeout,
+        };
+        let reply = self.send(request).await?;
+        if reply.is_empty() {
+            return Ok(());
+        }
+        // An insert has no result: whatever this is, it's no acknowledgement.
+        let text = shortened(&String::from_utf8_lossy(&reply), 200);
+        Err(self.odd_reply(&shown, format!("an insert was answered with `{text}`")))
+    }
+}

@@ -1,0 +1,211 @@
+//! The client against a server that answers as it is told: what counts as success, what is sent, what never shows.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+
+use super::*;
+use crate::config::{self, Secret};
+
+/// What the server does with one connection after another.
+#[derive(Clone)]
+enum Act {
+    /// Reads a request, writes this, closes.
+    Say(String),
+    /// Reads a request, says nothing, keeps the connection.
+    Hang,
+}
+
+/// A server on a port of its own, and the requests that it read.
+fn server(acts: Vec<Act>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let (sent, requests) = mpsc::channel();
+    thread::spawn(move || {
+        let mut open = Vec::new();
+        for act in acts {
+            let Ok((mut stream, _)) = listener.accept() else { return };
+            let _ = sent.send(read_request(&mut stream));
+            match act {
+                Act::Say(reply) => stream.write_all(reply.as_bytes()).expect("the client listens"),
+                Act::Hang => open.push(stream),
+            }
+        }
+        thread::sleep(Duration::from_secs(5));
+    });
+    (address, requests)
+}
+
+fn read_request(stream: &mut TcpStream) -> String {
+    let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
+    loop {
+        let n = stream.read(&mut chunk).expect("a request");
+        read.extend_from_slice(&chunk[..n]);
+        let text = String::from_utf8_lossy(&read);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|l| l.to_lowercase().strip_prefix("content-length: ").map(str::to_owned));
+        if n == 0 || body.len() >= length.map_or(0, |l| l.parse().expect("a length")) {
+            return text.into_owned();
+        }
+    }
+}
+
+fn reply(status: &str, headers: &str, body: &str) -> Act {
+    let length = body.len();
+    Act::Say(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"))
+}
+
+fn config(url: &str) -> config::ClickHouse {
+    config::ClickHouse {
+        url: url.parse().expect("a URL"),
+        database: "d`b".to_owned(),
+        user: "someone".to_owned(),
+        password: Secret::new("hunter2"),
+        insert_timeout: Duration::from_millis(300),
+        writers: 1,
+        insert_settings: [("insert_quorum", "2"), ("async_insert", "1"), ("max_threads", "3")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+    }
+}
+
+fn client(address: &str) -> Client {
+    Client::new(&config(&format!("http://{address}"))).expect("a client")
+}
+
+fn insert(body: &Bytes) -> Insert<'_> {
+    Insert { table: "t", columns: &["a", "b c"], body, settings: &[("max_threads", "5")] }
+}
+
+#[tokio::test]
+async fn an_insert_sends_its_statement_settings_and_body() {
+    let (address, requests) = server(vec![reply("200 OK", "", "")]);
+    client(&address).insert(&insert(&Bytes::from_static(b"BLOCK"))).await.expect("acknowledged");
+    let request = requests.recv().expect("a request");
+    let (head, body) = request.split_once("\r\n\r\n").expect("head and body");
+    assert_eq!(body, "BLOCK");
+    let first = head.lines().next().expect("a request line");
+    let url: url::Url = format!("http://h{}", first.split(' ').nth(1).expect("a path")).parse().expect("a URL");
+    let mut arguments: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    arguments.sort();
+    let expected = [
+        ("async_insert", "0"),
+        ("decompress", "1"),
+        ("http_write_exception_in_output_format", "0"),
+        ("insert_quorum", "2"),
+        ("max_insert_block_size", "1000000000"),
+        ("max_threads", "5"),
+        ("min_insert_block_size_bytes", "0"),
+        ("min_insert_block_size_rows", "0"),
+        ("query", "INSERT INTO `d\\`b`.`t` (`a`, `b c`) FORMAT Native"),
+        ("wait_end_of_query", "1"),
+    ];
+    assert_eq!(arguments.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
+    assert!(first.starts_with("POST "), "{first}");
+    let head = head.to_lowercase();
+    assert!(head.contains("x-clickhouse-user: someone") && head.contains("x-clickhouse-key: hunter2"), "{head}");
+}
+
+#[tokio::test]
+async fn nothing_but_a_clean_200_is_success() {
+    let code = "X-ClickHouse-Exception-Code: 252\r\n";
+    let broken = Act::Say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_owned());
+    let chunked = Act::Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".to_owned());
+    let late = "\r\n__exception__\r\ntag\r\nCode: 252. DB::Exception: late\n30 tag\r\n__exception__\r\n";
+    for (what, act, expected) in [
+        ("a refusal", reply("500 Internal Server Error", code, "Code: 252. x"), Some(252)),
+        ("a code behind 200", reply("200 OK", code, "Code: 252. x"), Some(252)),
+        ("an exception at the end", reply("200 OK", "X-ClickHouse-Exception-Tag: tag\r\n", late), None),
+        ("a body where none belongs", reply("200 OK", "", "Code: 252. DB::Exception: x"), None),
+        ("a body cut short", broken, None),
+        ("chunks without an end", chunked, None),
+        ("no content", reply("204 No Content", "", ""), None),
+        ("a redirect", reply("302 Found", "Location: /elsewhere\r\n", ""), None),
+        ("a proxy", reply("502 Bad Gateway", "", "<html>"), None),
+        ("a code that is none", reply("500 Oops", "X-ClickHouse-Exception-Code: x\r\n", ""), None),
+        ("no HTTP", Act::Say("hello\r\n".to_owned()), None),
+        ("a connection closed in silence", Act::Say(String::new()), None),
+    ] {
+        let (address, _requests) = server(vec![act]);
+        let error = client(&address).insert(&insert(&Bytes::from_static(b"B"))).await.expect_err(what);
+        assert_eq!((error.code(), error.is_retryable()), (expected, true), "{what}: {error}");
+        assert!(error.to_string().contains(&address), "{what}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn queries_and_statements_see_a_late_exception_too() {
+    let late = "{\"a\":1}\n\r\n__exception__\r\ntag\r\nCode: 241. DB::Exception: late\n30 tag\r\n__exception__\r\n";
+    let (address, _requests) = server(vec![reply("200 OK", "", late), reply("200 OK", "", late)]);
+    let client = client(&address);
+    assert!(client.query::<serde_json::Value>("SELECT 1 AS a", &[]).await.is_err());
+    assert!(client.execute("SYSTEM SOMETHING", &[]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up_in_time() {
+    let (address, _requests) = server(vec![Act::Hang]);
+    let start = Instant::now();
+    let error = client(&address).insert(&insert(&Bytes::from_static(b"B"))).await.expect_err("no reply");
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(error.is_retryable() && error.is_outcome_unknown(), "{error}");
+    assert!(error.to_string().contains("no reply within 0.3 s"), "{error}");
+}
+
+#[tokio::test]
+async fn a_refused_connection_sent_nothing() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let error = client(&free).ping().await.expect_err("nobody listens");
+    assert!(error.is_retryable() && !error.is_outcome_unknown(), "{error}");
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_ping_wants_its_answer() {
+    let (address, _requests) = server(vec![reply("200 OK", "", "1\n"), reply("200 OK", "", "<html>welcome</html>")]);
+    let client = client(&address);
+    client.ping().await.expect("the answer");
+    let error = client.ping().await.expect_err("some other server");
+    assert!(error.to_string().contains("welcome") && error.is_retryable(), "{error}");
+}
+
+#[tokio::test]
+async fn rows_come_in_the_form_asked_for() {
+    #[derive(serde::Deserialize, Debug, PartialEq)]
+    struct Row {
+        a: u64,
+        b: String,
+    }
+    let rows = "{\"a\":18446744073709551615,\"b\":\"x\\ny\"}\n{\"a\":1,\"b\":\"\"}\n";
+    let (address, requests) = server(vec![reply("200 OK", "", rows), reply("200 OK", "", "{\"a\":\"no\"}\n")]);
+    let client = client(&address);
+    let read: Vec<Row> = client.query("SELECT {x:String}", &[("x", "a b\t")]).await.expect("rows");
+    assert_eq!(read, [Row { a: u64::MAX, b: "x\ny".into() }, Row { a: 1, b: String::new() }]);
+    let request = requests.recv().expect("a request");
+    assert!(request.contains("param_x=a+b%5Ct") && request.ends_with("SELECT {x:String}"), "{request}");
+    let error = client.query::<Row>("SELECT 2", &[]).await.expect_err("another form");
+    assert!(error.to_string().contains("unexpected reply") && error.code().is_none(), "{error}");
+}
+
+#[tokio::test]
+async fn a_password_shows_nowhere() {
+    let mut config = config("http://root:hunter3@127.0.0.1:1/");
+    let client = Client::new(&config).expect("a client");
+    let error = client.ping().await.expect_err("port 1 is closed");
+    for text in [format!("{config:?}"), format!("{client:?}"), format!("{error:?}"), error.to_string()] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    for text in [format!("{client:?}"), format!("{error:?}"), error.to_string()] {
+        assert!(!text.contains("hunter3"), "{text}");
+    }
+    config.password = Secret::new("hun\nter4");
+    let error = Client::new(&config).expect_err("a header has no line end");
+    assert!(error.is_fatal() && error.to_string().contains("the password holds a character"), "{error}");
+    assert!(!format!("{error:?}{error}").contains("ter4"), "{error}");
+}

@@ -1,0 +1,359 @@
+//! Each record to the table of its epoch, each piece that can't be placed to the error table.
+
+use std::sync::Arc;
+
+use super::{
+    Diverted, Lane, Message, Reason, Schema,
+    decode::{Row, Scratch},
+    divert::{self, Explained},
+    varint::fast_pext,
+};
+use crate::{
+    block::{Shape, Tile},
+    config::Framing,
+    epoch::{ColumnType, Place, SCHEMA_VERSION},
+    wire::{Piece, Pieces},
+};
+
+/// What a worker keeps between records: tiles, and what it learned of the records' shape. One per thread.
+#[derive(Debug)]
+pub struct Decoder {
+    schema: Arc<Schema>,
+    epochs: Vec<EpochState>,
+    errors: Tile,
+    scratch: Scratch,
+    /// The position of epoch 0, and the layout that its last record had: it can't be seen from a record's first bytes.
+    unversioned: Option<Place>,
+    pub(super) pext: bool,
+    /// Reads every record with care first.
+    #[cfg(test)]
+    pub(super) careful: bool,
+}
+
+#[derive(Debug)]
+struct EpochState {
+    tile: Tile,
+    /// By layout and operation: which operation came next the last time.
+    next: Vec<Vec<u16>>,
+    /// Unknown fields since the last flush.
+    unknown: Vec<(u32, u64)>,
+    not_utf8: u64,
+}
+
+/// How many unknown field numbers are told apart per epoch; the rest is counted under 0.
+const UNKNOWN_NUMBERS: usize = 64;
+
+/// What became of a record or piece, for those who want to know it one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A row of the table at that position of [`Schema::targets`].
+    Placed {
+        /// The position of the table.
+        target: usize,
+        /// The layout's position in the epoch.
+        layout: usize,
+    },
+    /// A row of the error table.
+    Diverted,
+}
+
+impl Decoder {
+    /// A decoder that has seen nothing.
+    #[must_use]
+    pub fn new(schema: Arc<Schema>) -> Self {
+        let epochs = schema.epochs.iter().map(|epoch| EpochState {
+            tile: Tile::new(&epoch.table.shape),
+            next: epoch.layouts.iter().map(super::plan::Plan::first_guess).collect(),
+            unknown: Vec::new(),
+            not_utf8: 0,
+        });
+        let unversioned = schema.registry.epochs().iter().position(|epoch| epoch.number == 0);
+        let unversioned = unversioned.map(|epoch| Place { epoch, layout: schema.epochs[epoch].layouts.len() - 1 });
+        Self {
+            epochs: epochs.collect(),
+            errors: Tile::new(&schema.errors.shape),
+            scratch: Scratch::default(),
+            unversioned,
+            pext: fast_pext(),
+            #[cfg(test)]
+            careful: false,
+            schema,
+        }
+    }
+
+    /// The epoch and layout that a record seems to have, from its first bytes alone.
+    #[inline]
+    fn guess(&self, record: &[u8]) -> Option<Place> {
+        #[cfg(test)]
+        if self.careful {
+            return None;
+        }
+        const KEY: u8 = (SCHEMA_VERSION as u8) << 3;
+        match *record {
+            [KEY, version, ..] if version < 0x80 => {
+                let epoch = self.schema.epoch(version)?;
+                Some(Place { epoch, layout: self.epochs[epoch].next.len() - 1 })
+            }
+            _ => self.unversioned,
+        }
+    }
+}
+
+/// A lane that messages are being pushed into. Its end completes the rows.
+#[derive(Debug)]
+pub struct Filling<'a> {
+    lane: &'a mut Lane,
+    decoder: &'a mut Decoder,
+}
+
+impl<'a> Filling<'a> {
+    pub(super) fn new(lane: &'a mut Lane, decoder: &'a mut Decoder) -> Self {
+        assert!(Arc::ptr_eq(&lane.schema, &decoder.schema), "a lane and its decoder share one schema");
+        Self { lane, decoder }
+    }
+
+    /// Takes in one message. Its payload is not needed afterwards.
+    #[inline]
+    pub fn push(&mut self, message: Message<'_>) {
+        self.push_with(message, |_| ());
+    }
+
+    /// As [`Filling::push`], telling what became of each record and piece, in message order.
+    pub fn push_with(&mut self, message: Message<'_>, mut told: impl FnMut(Outcome)) {
+        let first = self.lane.range.map_or(message.offset, |(first, _)| first);
+        self.lane.range = Some((first, message.offset + 1));
+        self.lane.counts.messages += 1;
+        let payload = message.payload.unwrap_or_default();
+        self.lane.counts.bytes += payload.len() as u64;
+        if payload.is_empty() {
+            let error = if message.payload.is_none() {
+                "the message has no value (a tombstone)"
+            } else {
+                "the message is empty"
+            };
+            self.divert(
+                message,
+                &Diverted {
+                    reason: Reason::EmptyMessage,
+                    record: None,
+                    byte_offset: 0,
+                    schema_version: 0,
+                    error: error.to_owned(),
+                    raw: payload,
+                },
+            );
+            return told(Outcome::Diverted);
+        }
+        let pieces = match self.decoder.schema.framing {
+            Framing::Delimited => Pieces::delimited(payload),
+            Framing::Confluent => Pieces::confluent(payload),
+        };
+        for piece in pieces {
+            told(match piece {
+                Piece::Record { index, at, bytes } => self.record(message, payload, index, at, at + bytes.len()),
+                Piece::Refused { cut, bytes } => {
+                    self.divert(
+                        message,
+                        &Diverted {
+                            reason: divert::cut_reason(&cut),
+                            record: None,
+                            byte_offset: cut.at,
+                            schema_version: 0,
+                            error: cut.to_string(),
+                            raw: bytes,
+                        },
+                    );
+                    Outcome::Diverted
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, message: Message<'_>, payload: &[u8], index: u32, start: usize, end: usize) -> Outcome {
+        if let Some(place) = self.decoder.guess(&payload[start..end]) {
+            if self.decoder.schema.epochs[place.epoch].layouts[place.layout].trusted
+                && self.attempt(place, payload, |row, next, pext| row.fast(next, payload, start, end, pext))
+            {
+                return Outcome::Placed { target: place.epoch, layout: place.layout };
+            }
+        }
+        self.record_with_care(message, payload, index, start, end)
+    }
+
+    /// Decodes a record that the hot path did not take.
+    #[inline(never)]
+    fn record_with_care(
+        &mut self,
+        message: Message<'_>,
+        payload: &[u8],
+        index: u32,
+        start: usize,
+        end: usize,
+    ) -> Outcome {
+        let schema = Arc::clone(&self.decoder.schema);
+        let raw = &payload[start..end];
+        let diverted = |reason, schema_version, error| Diverted {
+            reason,
+            record: Some(index),
+            byte_offset: start,
+            schema_version,
+            error,
+            raw,
+        };
+        let piece = match schema.registry.identify(raw) {
+            Err(unidentified) => {
+                let fault = unidentified.fault;
+                let (kind, at) = (fault.kind, start + fault.at);
+                let error = format!("record {index} at byte {start}: the field at byte {at}: {kind}");
+                diverted(divert::fault_reason(&fault), unidentified.schema_version, error)
+            }
+            Ok(identity) => match identity.place {
+                None => {
+                    let version = identity.schema_version;
+                    let known: Vec<_> = schema.registry.epochs().iter().map(|e| e.number.to_string()).collect();
+                    let known = known.join(", ");
+                    let error = format!(
+                        "record {index} at byte {start}: schema_version {version} has no definition (there are {known})"
+                    );
+                    diverted(Reason::UnknownEpoch, version, error)
+                }
+                Some(place) => {
+                    let epoch = &schema.registry.epochs()[place.epoch];
+                    let types: Vec<&ColumnType> = epoch.columns.iter().map(|c| &c.column_type).collect();
+                    let mut refused = None;
+                    let placed = self.attempt(place, payload, |row, _, _| {
+                        refused = row.careful(&types, payload, start, end).err();
+                        refused.is_none()
+                    });
+                    if placed {
+                        if epoch.number == 0 {
+                            self.decoder.unversioned = Some(place);
+                        }
+                        return Outcome::Placed { target: place.epoch, layout: place.layout };
+                    }
+                    let refused = refused.expect("a careful row that is not placed says why");
+                    let layout = &epoch.layouts[place.layout].name;
+                    let explained = Explained { refused, epoch, layout, record: index, record_at: start };
+                    diverted(divert::refused_reason(&refused), epoch.number, explained.to_string())
+                }
+            },
+        };
+        self.divert(message, &piece);
+        Outcome::Diverted
+    }
+
+    /// Writes one row with `decode`, and keeps it if that says so.
+    #[inline]
+    fn attempt(
+        &mut self,
+        place: Place,
+        payload: &[u8],
+        decode: impl FnOnce(&mut Row<'_>, &mut [u16], bool) -> bool,
+    ) -> bool {
+        let Self { lane, decoder } = self;
+        let Decoder { schema, epochs, scratch, pext, .. } = &mut **decoder;
+        let epoch = &schema.epochs[place.epoch];
+        let state = &mut epochs[place.epoch];
+        let columns = lane.blocks[place.epoch].get_or_insert_with(|| schema.columns(place.epoch));
+        if state.tile.is_full() {
+            columns.append(&epoch.table.shape, &mut state.tile);
+        }
+        let plan = &epoch.layouts[place.layout];
+        let mut row = Row { plan, tile: &mut state.tile, columns, scratch };
+        if !decode(&mut row, &mut state.next[place.layout], *pext) {
+            row.abandon(&epoch.table.shape);
+            return false;
+        }
+        row.finish(&epoch.table.shape, payload);
+        state.not_utf8 += scratch.not_utf8;
+        for &number in &scratch.unknown {
+            count_unknown(&mut state.unknown, number);
+        }
+        true
+    }
+
+    fn divert(&mut self, message: Message<'_>, piece: &Diverted<'_>) {
+        let schema = &self.decoder.schema;
+        let target = schema.epochs.len();
+        let columns = self.lane.blocks[target].get_or_insert_with(|| schema.columns(target));
+        if self.decoder.errors.is_full() {
+            columns.append(&schema.errors.shape, &mut self.decoder.errors);
+        }
+        let (topic, partition) = (&self.lane.topic, self.lane.partition);
+        divert::append(&schema.errors, &mut self.decoder.errors, columns, topic, partition, message, piece);
+        *self.lane.counts.diverted.entry(piece.reason).or_default() += 1;
+    }
+
+    /// Bytes of memory that the open batch takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.lane.bytes()
+            + self
+                .tiles()
+                .map(|(target, tile)| tile.rows() * self.decoder.schema.shape(target).row_bytes)
+                .sum::<usize>()
+    }
+
+    /// Rows of the open batch over all tables.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.lane.rows() + self.tiles().map(|(_, tile)| tile.rows() as u64).sum::<u64>()
+    }
+
+    fn tiles(&self) -> impl Iterator<Item = (usize, &Tile)> {
+        self.decoder.epochs.iter().map(|epoch| &epoch.tile).chain([&self.decoder.errors]).enumerate()
+    }
+}
+
+impl Row<'_> {
+    /// Completes the row: its texts go to their columns.
+    #[inline]
+    fn finish(self, shape: &Shape, message: &[u8]) {
+        for (&column, &(start, end)) in shape.texts.iter().zip(&self.scratch.texts) {
+            self.columns.push_text(column, &message[start..end]);
+        }
+        self.tile.finish_row();
+    }
+
+    /// Takes the row back, leaving no trace: what an attempt touched may not show in the block.
+    #[cold]
+    fn abandon(self, shape: &Shape) {
+        self.tile.abandon_row(shape);
+        for &dictionary in self.scratch.added.iter().rev() {
+            self.columns.dictionary_mut(dictionary).forget_newest();
+        }
+    }
+}
+
+fn count_unknown(counts: &mut Vec<(u32, u64)>, number: u32) {
+    let known = counts.iter_mut().find(|(n, _)| *n == number);
+    if let Some((_, count)) = known {
+        *count += 1;
+    } else if counts.len() < UNKNOWN_NUMBERS {
+        counts.push((number, 1));
+    } else {
+        count_unknown(counts, 0);
+    }
+}
+
+impl Drop for Filling<'_> {
+    /// Moves the rows from the decoder's tiles into the lane's blocks, and the counts with them.
+    fn drop(&mut self) {
+        let Decoder { schema, epochs, errors, .. } = &mut *self.decoder;
+        let tiles = epochs.iter_mut().map(|epoch| &mut epoch.tile).chain([errors]);
+        for ((target, tile), columns) in tiles.enumerate().zip(&mut self.lane.blocks) {
+            if let (Some(columns), true) = (columns, tile.rows() > 0) {
+                columns.append(schema.shape(target), tile);
+            }
+        }
+        for (epoch, state) in schema.registry.epochs().iter().zip(epochs) {
+            for (number, count) in state.unknown.drain(..) {
+                *self.lane.counts.unknown_fields.entry((epoch.number, number)).or_default() += count;
+            }
+            if state.not_utf8 > 0 {
+                *self.lane.counts.not_utf8.entry(epoch.number).or_default() += std::mem::take(&mut state.not_utf8);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The definitions, compiled for decoding and shared by all lanes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Target, divert, plan::Plan};
+use crate::{
+    block::{Columns, Shape},
+    config::Framing,
+    epoch::{ColumnType, Registry},
+};
+
+/// Everything that a lane needs to know, compiled once.
+#[derive(Debug)]
+pub struct Schema {
+    pub(super) registry: Registry,
+    /// By position in the registry.
+    pub(super) epochs: Vec<EpochPlan>,
+    pub(super) errors: TablePlan,
+    /// Positions of the epochs whose number fits one byte of varint.
+    by_version: [Option<u16>; 0x80],
+    pub(super) framing: Framing,
+    targets: Vec<Arc<Target>>,
+    spare: Mutex<Vec<(usize, Columns)>>,
+}
+
+/// One epoch, compiled.
+#[derive(Debug)]
+pub(super) struct EpochPlan {
+    pub table: TablePlan,
+    /// By position in the epoch's layouts.
+    pub layouts: Vec<Plan>,
+}
+
+/// One table, compiled.
+#[derive(Debug)]
+pub(super) struct TablePlan {
+    pub shape: Shape,
+    pub target: Arc<Target>,
+}
+
+/// How many emptied blocks are kept for reuse: mapping fresh memory for every block costs more than decoding into it.
+const SPARE_BLOCKS: usize = 4;
+
+/// A spare block that grew beyond this is given back.
+const SPARE_BYTES: usize = 64 << 20;
+
+impl Schema {
+    /// Compiles the definitions. `errors` is the name of the error table.
+    ///
+    /// # Panics
+    /// If a field does not fit its column, which a registry never holds.
+    #[must_use]
+    pub fn new(registry: &Registry, errors: &str, framing: Framing) -> Arc<Self> {
+        let epochs: Vec<EpochPlan> = registry
+            .epochs()
+            .iter()
+            .map(|epoch| {
+                let columns: Vec<_> = epoch.columns.iter().map(|c| (c.name.as_str(), &c.column_type)).collect();
+                let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns);
+                let layouts = epoch.layouts.iter().map(|layout| Plan::new(epoch, layout, &table.shape)).collect();
+                EpochPlan { table, layouts }
+            })
+            .collect();
+        let columns = divert::columns();
+        let columns: Vec<_> = columns.iter().map(|(name, column_type)| (*name, column_type)).collect();
+        let errors = TablePlan::new(errors, None, &columns);
+        let targets =
+            epochs.iter().map(|epoch| &epoch.table).chain([&errors]).map(|table| Arc::clone(&table.target)).collect();
+        let mut by_version = [None; 0x80];
+        for (position, epoch) in registry.epochs().iter().enumerate() {
+            if let Some(entry) = by_version.get_mut(epoch.number as usize) {
+                *entry = u16::try_from(position).ok();
+            }
+        }
+        Arc::new(Self {
+            by_version,
+            registry: registry.clone(),
+            epochs,
+            errors,
+            framing,
+            targets,
+            spare: Mutex::default(),
+        })
+    }
+
+    /// The tables that blocks go to: epochs ascending, then the error table.
+    #[must_use]
+    pub fn targets(&self) -> &[Arc<Target>] {
+        &self.targets
+    }
+
+    /// The position of the epoch of a version that fits one byte of varint.
+    #[inline]
+    pub(super) fn epoch(&self, version: u8) -> Option<usize> {
+        self.by_version.get(usize::from(version)).copied().flatten().map(usize::from)
+    }
+
+    /// The definitions that this was compiled from.
+    #[must_use]
+    pub const fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Shape of the table at a position of [`Schema::targets`].
+    #[must_use]
+    pub fn shape(&self, target: usize) -> &Shape {
+        &self.table(target).shape
+    }
+
+    pub(super) fn table(&self, target: usize) -> &TablePlan {
+        self.epochs.get(target).map_or(&self.errors, |epoch| &epoch.table)
+    }
+
+    /// An empty block for the table at that position.
+    pub(super) fn columns(&self, target: usize) -> Columns {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        match spare.iter().position(|(of, _)| *of == target) {
+            Some(found) => spare.swap_remove(found).1,
+            None => Columns::new(self.shape(target)),
+        }
+    }
+
+    /// Takes a block back that is no longer needed.
+    pub(super) fn recycle(&self, target: usize, mut columns: Columns) {
+        if columns.capacity() <= SPARE_BYTES {
+            columns.clear();
+            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            if spare.len() < SPARE_BLOCKS {
+                spare.push((target, columns));
+            }
+        }
+    }
+}
+
+impl TablePlan {
+    fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)]) -> Self {
+        let names = columns.iter().map(|(name, column_type)| ((*name).to_owned(), column_type.to_string())).collect();
+        Self {
+            shape: Shape::new(columns.iter().copied()),
+            target: Arc::new(Target { table: table.to_owned(), epoch, columns: names }),
+        }
+    }
+}

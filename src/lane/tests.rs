@@ -1,0 +1,181 @@
+//! What holds for every record, well-formed or not, against protobuf's own reading of it.
+
+mod oracle;
+mod records;
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    config::Framing,
+    epoch::{Registry, load},
+    inspect::{self, Report},
+    wire::{Piece, Pieces},
+};
+use oracle::Oracle;
+use records::{Recipe, envelope, recipe};
+
+fn registry() -> &'static Registry {
+    static REGISTRY: std::sync::LazyLock<Registry> =
+        std::sync::LazyLock::new(|| load::embedded().expect("definitions"));
+    &REGISTRY
+}
+
+fn schema() -> &'static Arc<Schema> {
+    static SCHEMA: std::sync::LazyLock<Arc<Schema>> =
+        std::sync::LazyLock::new(|| Schema::new(registry(), "errors", Framing::Delimited));
+    &SCHEMA
+}
+
+/// What a message becomes, for one way of decoding.
+fn close(message: &[u8], prepare: impl FnOnce(&mut Decoder)) -> Option<Batch> {
+    let mut decoder = Decoder::new(Arc::clone(schema()));
+    prepare(&mut decoder);
+    let mut lane = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 3);
+    lane.fill(&mut decoder).push(Message { offset: 7, time_ms: Some(1), payload: Some(message) });
+    lane.close()
+}
+
+fn placed_and_diverted(batch: &Batch) -> (u64, u64) {
+    (batch.counts.placed.values().sum(), batch.counts.diverted.values().sum())
+}
+
+fn bodies(batch: &Batch) -> Vec<(&str, u64, &[u8])> {
+    batch.blocks.iter().map(|block| (block.target.table.as_str(), block.rows, &block.body[..])).collect()
+}
+
+/// Recipes of records, and what is done to the finished message: `(position, byte)` overwrites, and where it is cut.
+fn messages() -> impl Strategy<Value = (Vec<Recipe>, Vec<(usize, u8)>, Option<usize>)> {
+    let damage = prop_oneof![
+        3 => Just((Vec::new(), None)),
+        2 => prop::collection::vec((any::<usize>(), any::<u8>()), 1..4).prop_map(|bytes| (bytes, None)),
+        1 => any::<usize>().prop_map(|cut| (Vec::new(), Some(cut))),
+    ];
+    (prop::collection::vec(recipe(), 1..6), damage).prop_map(|(recipes, (bytes, cut))| (recipes, bytes, cut))
+}
+
+fn build(recipes: &[Recipe], bytes: &[(usize, u8)], cut: Option<usize>) -> Vec<u8> {
+    let mut message = envelope(recipes.iter().map(|recipe| recipe.encode(registry())));
+    for (position, byte) in bytes {
+        let position = position % message.len();
+        message[position] = *byte;
+    }
+    if let Some(cut) = cut {
+        message.truncate(cut % message.len() + 1);
+    }
+    message
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    /// Each record of each layout holds the values that protobuf reads from the same bytes, or is diverted where protobuf
+    /// refuses it too, or where the column has no label for an enum.
+    #[test]
+    fn values_are_what_protobuf_reads(recipe in recipe(), damage in prop::option::weighted(0.4, (any::<usize>(), any::<u8>()))) {
+        let mut record = recipe.encode(registry());
+        if let (Some((position, byte)), false) = (damage, record.is_empty()) {
+            let position = position % record.len();
+            record[position] = byte;
+        }
+        let report = inspect::inspect(schema(), &envelope([record.clone()]));
+        let expected = Oracle::shared().read(registry(), &record);
+        match (outcome(&report), expected) {
+            (Err(reason), Err(reasons)) => prop_assert!(reasons.contains(&&*reason), "{reason}, not {reasons:?}, of {record:02x?}"),
+            (ours, expected) => prop_assert_eq!(ours.map_err(|reason| vec![reason]), expected.map_err(|_| vec![]), "of {:02x?}", record),
+        }
+    }
+
+    /// The newest epoch, by the types that prost builds from the .proto: what it reads and writes again is the same row.
+    #[test]
+    fn prost_reads_the_same(recipe in recipe()) {
+        use prost::Message as _;
+        let record = recipe.encode(registry());
+        let Ok(read) = crate::proto::XtcpFlatRecord::decode(&record[..]) else { return Ok(()) };
+        if read.schema_version != registry().newest().number {
+            return Ok(());
+        }
+        let ours = inspect::inspect(schema(), &envelope([record]));
+        let again = inspect::inspect(schema(), &envelope([read.encode_to_vec()]));
+        prop_assert_eq!(ours.rows, again.rows);
+    }
+
+    /// Nothing is lost: every record and every piece that can't be cut is placed or diverted, whatever the bytes.
+    #[test]
+    fn placed_and_diverted_is_all_there_is((recipes, bytes, cut) in messages()) {
+        let message = build(&recipes, &bytes, cut);
+        let pieces = Pieces::delimited(&message).count() as u64;
+        let (placed, diverted) = close(&message, |_| ()).as_ref().map(placed_and_diverted).expect("a batch");
+        prop_assert_eq!(placed + diverted, pieces);
+        // What is diverted is there whole.
+        let report = inspect::inspect(schema(), &message);
+        prop_assert_eq!(report.errors.len() as u64, diverted);
+        for error in &report.errors {
+            let start = usize::try_from(error.byte_offset).expect("an offset");
+            prop_assert_eq!(&message[start..start + error.raw.len()], &error.raw[..]);
+        }
+        if bytes.is_empty() && cut.is_none() {
+            let records = Pieces::delimited(&message).filter(|piece| matches!(piece, Piece::Record { .. })).count();
+            prop_assert_eq!(records, recipes.len());
+        }
+    }
+
+    /// Every way of decoding makes the same block, byte for byte: with the bit-extract instruction and without, trusting the
+    /// guess of the layout or reading each record with care first.
+    #[test]
+    fn all_ways_of_decoding_agree((recipes, bytes, cut) in messages()) {
+        let message = build(&recipes, &bytes, cut);
+        let usual = close(&message, |_| ());
+        let portable = close(&message, |decoder| decoder.pext = false);
+        let careful = close(&message, |decoder| decoder.careful = true);
+        for other in [portable, careful] {
+            prop_assert_eq!(usual.as_ref().map(bodies), other.as_ref().map(bodies));
+            prop_assert_eq!(usual.as_ref().map(|b| &b.counts), other.as_ref().map(|b| &b.counts));
+        }
+    }
+
+    /// Blocks depend on the messages alone, not on how they were handed in.
+    #[test]
+    fn batches_do_not_depend_on_polls(recipes in prop::collection::vec(recipe(), 1..40), cuts in prop::collection::vec(any::<bool>(), 40)) {
+        let messages: Vec<_> = recipes.iter().map(|recipe| envelope([recipe.encode(registry())])).collect();
+        let message = |i: usize| Message { offset: i as i64, time_ms: None, payload: Some(&messages[i]) };
+        let mut decoder = Decoder::new(Arc::clone(schema()));
+        let mut at_once = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+        let mut filling = at_once.fill(&mut decoder);
+        (0..messages.len()).for_each(|i| filling.push(message(i)));
+        drop(filling);
+        let at_once = at_once.close();
+
+        let mut in_pieces = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+        let mut elsewhere = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 1);
+        let mut other_decoder = Decoder::new(Arc::clone(schema()));
+        for (i, cut) in (0..messages.len()).zip(cuts) {
+            in_pieces.fill(&mut other_decoder).push(message(i));
+            if cut {
+                elsewhere.fill(&mut other_decoder).push(message(messages.len() - 1 - i));
+            }
+        }
+        let in_pieces = in_pieces.close();
+        prop_assert_eq!(at_once.as_ref().map(bodies), in_pieces.as_ref().map(bodies));
+        prop_assert_eq!(at_once.map(|b| (b.first, b.next, b.counts)), in_pieces.map(|b| (b.first, b.next, b.counts)));
+    }
+
+    #[test]
+    fn any_bytes_are_survived(message in prop::collection::vec(any::<u8>(), 0..400)) {
+        let batch = close(&message, |_| ()).expect("a batch");
+        let (placed, diverted) = placed_and_diverted(&batch);
+        let expected = if message.is_empty() { 1 } else { Pieces::delimited(&message).count() as u64 };
+        prop_assert_eq!(placed + diverted, expected);
+    }
+}
+
+/// The row of a report of one record, or the reason why there is none.
+fn outcome(report: &Report) -> Result<(String, Vec<(String, inspect::Value)>), String> {
+    match (&report.rows[..], &report.errors[..]) {
+        ([row], []) => Ok((row.table.clone(), row.values.clone())),
+        ([], [error]) => Err(error.reason.clone()),
+        other => panic!("one record became {other:?}"),
+    }
+}

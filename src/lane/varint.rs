@@ -1,0 +1,73 @@
+//! Varints of up to eight bytes without a branch per byte.
+
+/// Squeezes the high bit out of each of eight bytes: 8 × 7 bits become 56.
+pub(super) trait Squeeze {
+    fn squeeze(word: u64) -> u64;
+}
+
+/// The bit-extract instruction of x86-64.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Pext;
+
+#[cfg(target_arch = "x86_64")]
+impl Squeeze for Pext {
+    #[inline(always)]
+    fn squeeze(word: u64) -> u64 {
+        // SAFETY: this type is used only inside `decode_bmi2`, which runs only where `fast_pext()` found BMI2.
+        unsafe { std::arch::x86_64::_pext_u64(word, 0x7f7f_7f7f_7f7f_7f7f) }
+    }
+}
+
+/// Shifts and masks, for every other processor.
+pub(super) struct Shifts;
+
+impl Squeeze for Shifts {
+    #[inline(always)]
+    fn squeeze(word: u64) -> u64 {
+        let pairs = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+        let quads = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+        (quads & 0x0fff_ffff) | (quads & 0x0fff_ffff_0000_0000) >> 4
+    }
+}
+
+/// Whether this processor has a bit-extract instruction that is worth using. AMD's before Zen 3 have it in microcode, at
+/// some hundred cycles.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn fast_pext() -> bool {
+    if !std::is_x86_feature_detected!("bmi2") {
+        return false;
+    }
+    let vendor = std::arch::x86_64::__cpuid(0);
+    let amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"AuthenticAMD";
+    let hygon = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"HygonGenuine";
+    let signature = std::arch::x86_64::__cpuid(1).eax;
+    let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+    !((amd && family <= 0x17) || hygon)
+}
+
+/// No such instruction here.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn fast_pext() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_agree() {
+        let mut word = 0x9e37_79b9_7f4a_7c15u64;
+        for _ in 0..10_000 {
+            word ^= word << 13;
+            word ^= word >> 7;
+            word ^= word << 17;
+            let expected = (0..8).fold(0, |sum, i| sum | (word >> (8 * i) & 0x7f) << (7 * i));
+            assert_eq!(Shifts::squeeze(word), expected);
+            #[cfg(target_arch = "x86_64")]
+            if std::is_x86_feature_detected!("bmi2") {
+                assert_eq!(Pext::squeeze(word), expected);
+            }
+        }
+    }
+}

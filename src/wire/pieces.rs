@@ -1,0 +1,340 @@
+//! How a message value is cut: into records that can be decoded, and pieces that can't.
+//!
+//! A message is one or more frames, each a varint length and an `Envelope` whose only field holds the records. Every byte
+//! of the message ends in exactly one piece (lengths and keys of what was cut well belong to nobody). A frame is looked
+//! through before its first record is handed out, since a foreign field late in a frame condemns all of it.
+
+use std::fmt;
+
+use super::{ENVELOPE_RECORDS, read_varint};
+
+/// A piece of a message value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// The bytes of one record.
+    Record {
+        /// The 0-based index of the record in the message.
+        index: u32,
+        /// Where it starts in the message.
+        at: usize,
+        /// The record.
+        bytes: &'a [u8],
+    },
+    /// Bytes that can't be cut into records.
+    Refused {
+        /// What is wrong.
+        cut: Cut,
+        /// The piece, whole.
+        bytes: &'a [u8],
+    },
+}
+
+/// Why a piece can't be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// What kind of fault it is.
+    pub kind: CutKind,
+    /// Where the piece starts in the message.
+    pub at: usize,
+    /// The 0-based frame in the message.
+    pub frame: u32,
+    /// The usual mistake that this looks like.
+    pub hint: Option<Hint>,
+}
+
+/// The kinds of fault between message and record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutKind {
+    /// The frame's length is no varint.
+    LengthUnreadable,
+    /// The frame's length runs past the message.
+    LengthBeyondMessage {
+        /// The bytes that were promised.
+        length: u64,
+        /// The bytes that are left.
+        left: usize,
+    },
+    /// A frame of no bytes beside others.
+    EmptyFrame,
+    /// The frame's bytes are no envelope.
+    NoEnvelope,
+    /// No Confluent header where one is expected.
+    NoConfluentHeader,
+    /// The envelope holds another field than its records.
+    ForeignField {
+        /// The field number.
+        number: u32,
+        /// Its wire type.
+        wire: u8,
+    },
+    /// A record's length runs past its frame.
+    RecordBeyondFrame {
+        /// The bytes that were promised.
+        length: u64,
+        /// The bytes that are left.
+        left: usize,
+    },
+    /// The frame ends inside a record's length.
+    RecordLengthCutOff,
+}
+
+/// The usual mistakes of producers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// The message is an envelope without a length before it.
+    NoLengthPrefix,
+    /// The message starts with a Confluent wire-format header.
+    ConfluentHeader,
+    /// The frame holds another frame: the length was written twice.
+    DoubleLengthPrefix,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "frame {} at byte {}: ", self.frame, self.at)?;
+        match self.kind {
+            CutKind::LengthUnreadable => f.write_str("its length is no varint")?,
+            CutKind::LengthBeyondMessage { length, left } => {
+                write!(f, "its length is {length}, but {left} bytes are left in the message")?;
+            }
+            CutKind::EmptyFrame => f.write_str("its length is 0, and the message holds more than that")?,
+            CutKind::NoEnvelope => f.write_str("its bytes are no envelope")?,
+            CutKind::NoConfluentHeader => {
+                f.write_str("no Confluent header (a 0 byte, 4 bytes of schema id, message indexes)")?
+            }
+            CutKind::ForeignField { number, wire } => {
+                write!(
+                    f,
+                    "the envelope holds field {number} of wire type {wire}; only field {ENVELOPE_RECORDS} of wire type 2 belongs there"
+                )?;
+            }
+            CutKind::RecordBeyondFrame { length, left } => {
+                write!(f, "a record's length is {length}, but {left} bytes are left in the frame")?;
+            }
+            CutKind::RecordLengthCutOff => f.write_str("the frame ends inside a record's length")?,
+        }
+        match self.hint {
+            None => Ok(()),
+            Some(Hint::NoLengthPrefix) => f.write_str("; looks like an envelope without a length prefix"),
+            Some(Hint::ConfluentHeader) => {
+                f.write_str("; looks like a Confluent header (set kafka.framing = \"confluent\" to read such messages)")
+            }
+            Some(Hint::DoubleLengthPrefix) => f.write_str("; looks like a length prefix written twice"),
+        }
+    }
+}
+
+/// Iterates over the pieces of one message value.
+#[derive(Debug, Clone)]
+pub struct Pieces<'a> {
+    message: &'a [u8],
+    /// The next byte to read.
+    at: usize,
+    /// Up to where the current frame's records are known to be good.
+    records_end: usize,
+    /// The piece after the current frame's last good record.
+    pending: Option<Piece<'a>>,
+    frame: u32,
+    record: u32,
+}
+
+/// The record key as every encoder writes it.
+const RECORD_KEY: u8 = (ENVELOPE_RECORDS as u8) << 3 | 2;
+
+impl<'a> Pieces<'a> {
+    /// Cuts a message of length-delimited frames.
+    #[must_use]
+    pub const fn delimited(message: &'a [u8]) -> Self {
+        Self { message, at: 0, records_end: 0, pending: None, frame: 0, record: 0 }
+    }
+
+    /// Cuts a message of a Confluent header and one envelope without a length.
+    #[must_use]
+    pub fn confluent(message: &'a [u8]) -> Self {
+        let mut pieces = Self::delimited(message);
+        match confluent_payload(message) {
+            Some(start) => {
+                pieces.at = start;
+                pieces.open_frame(0, message.len());
+            }
+            None => pieces.refuse_rest(CutKind::NoConfluentHeader, 0),
+        }
+        pieces
+    }
+
+    /// Ends the message with one piece from `from` on.
+    fn refuse_rest(&mut self, kind: CutKind, from: usize) {
+        let hint = self.hint(kind, from);
+        let cut = Cut { kind, at: from, frame: self.frame, hint };
+        self.pending = Some(Piece::Refused { cut, bytes: &self.message[from..] });
+        self.at = self.message.len();
+        self.records_end = self.at;
+    }
+
+    fn hint(&self, kind: CutKind, from: usize) -> Option<Hint> {
+        let rest = &self.message[from..];
+        if kind == CutKind::EmptyFrame {
+            return Some(Hint::ConfluentHeader);
+        }
+        if from == 0 && is_bare_envelope(rest) {
+            return Some(Hint::NoLengthPrefix);
+        }
+        let (_, inner) = read_varint(rest, 0).ok()?;
+        let (length, start) = read_varint(rest, inner).ok()?;
+        let doubled = rest.get(start) == Some(&RECORD_KEY) && length == (rest.len() - start) as u64;
+        doubled.then_some(Hint::DoubleLengthPrefix)
+    }
+
+    /// Reads the next frame's length and looks the frame through. `false` at the end of the message.
+    fn next_frame(&mut self) -> bool {
+        let from = self.at;
+        if from == self.message.len() {
+            return false;
+        }
+        let Ok((length, start)) = read_varint(self.message, from) else {
+            self.refuse_rest(CutKind::LengthUnreadable, from);
+            return true;
+        };
+        let left = self.message.len() - start;
+        if length == 0 {
+            if from > 0 || left > 0 {
+                self.refuse_rest(CutKind::EmptyFrame, from);
+            } else {
+                self.at = start;
+            }
+            return true;
+        }
+        match usize::try_from(length) {
+            Ok(length) if length <= left => {
+                self.at = start;
+                self.open_frame(from, start + length);
+            }
+            _ => self.refuse_rest(CutKind::LengthBeyondMessage { length, left }, from),
+        }
+        true
+    }
+
+    /// Looks through the envelope `self.at..end` of the frame that starts at `from`.
+    fn open_frame(&mut self, from: usize, end: usize) {
+        let envelope = &self.message[..end];
+        let mut at = self.at;
+        self.records_end = end;
+        while at < end {
+            let record_at = at;
+            let kind = match record_span(envelope, at) {
+                Ok((_, record_end)) => {
+                    at = record_end;
+                    continue;
+                }
+                Err(kind) => kind,
+            };
+            // What looks like a broken first frame may be an envelope that nobody put a length before: then its first
+            // byte was read as one, and no frame is to be believed.
+            if from == 0 && is_bare_envelope(self.message) {
+                return self.refuse_rest(CutKind::NoEnvelope, 0);
+            }
+            let (piece_at, piece_end) = match kind {
+                CutKind::NoEnvelope => return self.refuse_rest(kind, from),
+                CutKind::ForeignField { .. } => (from, end),
+                _ => (record_at, end),
+            };
+            let hint = if piece_at == from { self.hint(kind, from) } else { None };
+            let cut = Cut { kind, at: piece_at, frame: self.frame, hint };
+            self.pending = Some(Piece::Refused { cut, bytes: &self.message[piece_at..piece_end] });
+            self.records_end = if piece_at == from { self.at } else { record_at };
+            break;
+        }
+    }
+
+    /// Where reading goes on after the current frame's pieces.
+    fn close_frame(&mut self) {
+        if let Some(Piece::Refused { cut, bytes }) = self.pending {
+            self.at = cut.at + bytes.len();
+            self.records_end = self.at;
+        }
+    }
+}
+
+/// The bytes of the record whose key is at `at`: start and end.
+#[inline]
+fn record_span(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
+    let start = if envelope[at] == RECORD_KEY {
+        at + 1
+    } else {
+        let (key, start) = read_varint(envelope, at).map_err(|_| CutKind::NoEnvelope)?;
+        let (number, wire) = (key >> 3, (key & 7) as u8);
+        if number == 0 || number > 0x1fff_ffff || wire == 4 || wire > 5 {
+            return Err(CutKind::NoEnvelope);
+        }
+        if number != u64::from(ENVELOPE_RECORDS) || wire != 2 {
+            return Err(CutKind::ForeignField { number: u32::try_from(number).unwrap_or(u32::MAX), wire });
+        }
+        start
+    };
+    let (length, start) = read_varint(envelope, start)
+        .map_err(|fault| if fault.kind.is_truncation() { CutKind::RecordLengthCutOff } else { CutKind::NoEnvelope })?;
+    let left = envelope.len() - start;
+    match usize::try_from(length) {
+        Ok(length) if length <= left => Ok((start, start + length)),
+        _ => Err(CutKind::RecordBeyondFrame { length, left }),
+    }
+}
+
+/// Whether all of `bytes` is records of an envelope, at least one.
+#[cold]
+fn is_bare_envelope(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while at < bytes.len() {
+        match record_span(bytes, at) {
+            Ok((_, end)) => at = end,
+            Err(_) => return false,
+        }
+    }
+    at > 0
+}
+
+/// Where the envelope starts behind a Confluent header: a 0 byte, four bytes of schema id, the message indexes as zigzag
+/// varints with their count before them.
+fn confluent_payload(message: &[u8]) -> Option<usize> {
+    if message.first() != Some(&0) || message.len() < 6 {
+        return None;
+    }
+    let (count, mut at) = read_varint(message, 5).ok()?;
+    for _ in 0..(count >> 1) {
+        at = read_varint(message, at).ok()?.1;
+    }
+    Some(at)
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Piece<'a>> {
+        loop {
+            if self.at < self.records_end {
+                // The frame was looked through: this reads what was read before.
+                if let Ok((at, end)) = record_span(&self.message[..self.records_end], self.at) {
+                    self.at = end;
+                    let index = self.record;
+                    self.record += 1;
+                    return Some(Piece::Record { index, at, bytes: &self.message[at..end] });
+                }
+                self.at = self.records_end;
+            }
+            if self.pending.is_some() {
+                self.close_frame();
+                return self.pending.take();
+            }
+            if self.at > 0 {
+                self.frame += 1;
+            }
+            if !self.next_frame() {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
