@@ -1,0 +1,54 @@
+//! A reader of good messages, written without the code under test.
+
+/// A field: number, wire type, and its value's bytes as they stand.
+pub(super) type Field = (u64, u8, Vec<u8>);
+
+/// The records of each frame of a message.
+pub(super) fn frames(mut message: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let mut frames = Vec::new();
+    while !message.is_empty() {
+        let length = varint(&mut message);
+        let (frame, rest) = message.split_at(usize::try_from(length).expect("a small number"));
+        let records = fields(frame).into_iter().map(|(number, wire, value)| {
+            assert_eq!((number, wire), (10, 2), "an envelope holds records alone");
+            value
+        });
+        frames.push(records.collect());
+        message = rest;
+    }
+    frames
+}
+
+/// The fields of a record.
+pub(super) fn fields(mut record: &[u8]) -> Vec<Field> {
+    let mut fields = Vec::new();
+    while !record.is_empty() {
+        let key = varint(&mut record);
+        let wire = u8::try_from(key & 7).expect("three bits");
+        let length = match wire {
+            0 => record.iter().position(|b| b & 0x80 == 0).expect("an end") + 1,
+            1 => 8,
+            2 => usize::try_from(varint(&mut record)).expect("a small number"),
+            5 => 4,
+            other => panic!("wire type {other}"),
+        };
+        let (value, rest) = record.split_at(length);
+        fields.push((key >> 3, wire, value.to_vec()));
+        record = rest;
+    }
+    fields
+}
+
+/// Takes a varint off.
+pub(super) fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..70).step_by(7) {
+        let (byte, rest) = bytes.split_first().expect("one more byte");
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return value;
+        }
+    }
+    panic!("more than ten bytes");
+}
