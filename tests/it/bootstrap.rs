@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io,
+    net::{Shutdown, TcpListener, TcpStream},
     sync::Mutex,
+    thread,
     time::Duration,
 };
 
@@ -378,6 +381,39 @@ async fn a_wrong_password_is_not_waited_for() {
     assert!(error.is_fatal() && !error.to_string().contains("surely-not"), "{error}");
     assert!(error.to_string().contains("AUTHENTICATION_FAILED") && !error.to_string().contains('\n'), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// Forwards a port to the real server from a moment on; until then connections are refused.
+fn late_server(after: Duration) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let url: url::Url = crate::support::clickhouse_url().parse().expect("a URL");
+    let real = (url.host_str().expect("a host").to_owned(), url.port_or_known_default().expect("a port"));
+    thread::spawn(move || {
+        thread::sleep(after);
+        for client in TcpListener::bind(port).expect("the port is still free").incoming().flatten() {
+            let server = TcpStream::connect(&real).expect("the real server");
+            for (mut from, mut to) in
+                [(client.try_clone().expect("a handle"), server.try_clone().expect("a handle")), (server, client)]
+            {
+                thread::spawn(move || {
+                    let _ = io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    format!("http://{port}")
+}
+
+#[tokio::test]
+async fn a_server_that_comes_up_late_is_waited_for() {
+    let setup = Setup::new("late").await;
+    let mut config = crate::support::clickhouse(&setup.database.name);
+    config.url = late_server(Duration::from_millis(1500)).parse().expect("a URL");
+    let client = xtcp_ingest::clickhouse::Client::new(&config).expect("a client");
+    client.ping().await.expect_err("not yet");
+    let pass = bootstrap::pass(&client, &setup.topics, &setup.definitions, &setup.parameters, &ALL_ON).await;
+    assert_eq!(created(&pass.expect("a pass")).len(), setup.definitions.objects.len());
 }
 
 #[tokio::test]
