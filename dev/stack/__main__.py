@@ -35,7 +35,11 @@ def _alone():
     """One command at a time for each .dev folder; a second one waits."""
     paths.MADE.mkdir(parents=True, exist_ok=True)
     with open(paths.MADE / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            line("lock", f"waiting for another command on {paths.shown(paths.MADE)}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

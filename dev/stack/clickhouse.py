@@ -1,8 +1,11 @@
 """ClickHouse: the engine behind its HTTP front, its data in .dev/clickhouse."""
 
-import urllib.error
+import hashlib
+import os
+import shutil
 import urllib.request
 import uuid
+from pathlib import Path
 
 from . import install, paths, tools
 from .process import Process
@@ -10,6 +13,10 @@ from .service import Service
 
 _SOURCES = paths.SOURCES / "clickhouse"
 _DATA = paths.MADE / "clickhouse"
+# One for each stack. A name that stays lets the next start remove what a killed one left.
+_SPOOL = "xtcp-dev-" + hashlib.sha256(str(paths.MADE).encode()).hexdigest()[:12]
+_MEMORY = Path("/dev/shm")
+_MEMORY_NEEDED = 1 << 30
 _NAME = "X-ClickHouse-Server-Display-Name"
 
 
@@ -31,7 +38,7 @@ class ClickHouse(Service):
     def start(self):
         identity = f"xtcp-dev-{uuid.uuid4().hex[:12]}"
         command = [paths.VENV / "bin" / "python", "-m", "front", "--port", self._port, "--name", identity]
-        command += ["--data", _DATA, "--log", paths.log("clickhouse-engine")]
+        command += ["--data", _DATA, "--spool", _spool(), "--log", paths.log("clickhouse-engine")]
         environment = {"PYTHONPATH": str(_SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
         return Process.start(self.name, command, environment, port=self._port, identity=identity)
 
@@ -41,8 +48,18 @@ class ClickHouse(Service):
     def address(self, process):
         return f"http://127.0.0.1:{process.record['port']}"
 
+    def clean(self):
+        shutil.rmtree(_MEMORY / _SPOOL, ignore_errors=True)
+
     def reachable(self, address):
         return _ping(address) is not None
+
+
+def _spool():
+    """In memory where there is enough of it (a container often has 64 MB there), else on the disk."""
+    if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _MEMORY_NEEDED:
+        return _MEMORY / _SPOOL
+    return paths.MADE / "spool"
 
 
 def _ping(url):

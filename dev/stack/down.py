@@ -25,5 +25,7 @@ def down(services):
 def clean(services):
     """Stops everything and removes data, logs and downloads."""
     down(services)
+    for service in services:
+        service.clean()
     shutil.rmtree(paths.MADE, ignore_errors=True)
     line("clean", f"{paths.shown(paths.MADE)} is removed")

@@ -8,6 +8,7 @@ import uuid
 
 from . import install, kafka_wire, paths, tools
 from .process import Process
+from .say import line
 from .service import Service
 from .trouble import Trouble
 
@@ -73,6 +74,7 @@ def _cluster_id():
 
 def _format():
     identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    line(Kafka.name, "formatting its data folder")
     # The tool takes an id with a hyphen in front for an option.
     identity = identity.replace("-", "A", 1) if identity.startswith("-") else identity
     command = [*_java(), "kafka.tools.StorageTool", "format", "--standalone", "-t", identity, "-c", _PROPERTIES]

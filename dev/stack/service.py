@@ -35,6 +35,9 @@ class Service(ABC):
     def address(self, process):
         """What `address_variable` gets."""
 
+    def clean(self):  # noqa: B027 (most have nothing)
+        """Removes what a killed service may have left outside of .dev."""
+
     @abstractmethod
     def reachable(self, address):
         """Whether something listens at an address given from outside."""

@@ -19,6 +19,7 @@ class Front(Client):
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self.spool = self.folder / "spool"
         self.name = f"xtcp-test-{uuid.uuid4().hex[:12]}"
         self.start()
 
@@ -26,6 +27,7 @@ class Front(Client):
         log = self.folder / "front.log"
         command = [sys.executable, "-m", "front", "--port", "0", "--name", self.name]
         command += ["--data", str(self.folder / "data"), "--log", str(self.folder / "engine.log")]
+        command += ["--spool", str(self.spool)]
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env={**os.environ, "PYTHONPATH": str(SOURCES)}
@@ -46,5 +48,4 @@ class Front(Client):
 
     def spooled(self):
         """Files in this front's spool."""
-        spools = (Path("/dev/shm") / self.name, self.folder / "spool")
-        return [file for spool in spools if spool.exists() for file in spool.iterdir()]
+        return list(self.spool.iterdir())

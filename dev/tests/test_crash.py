@@ -24,7 +24,6 @@ def test_kill_keeps_what_was_acknowledged(own):
     for attempt in range(3):
         acknowledged = _insert_until_killed(own, first=attempt * 1000)
         own.start()
-        assert own.spooled() == []
         present = {int(n) for n in own.ok("SELECT DISTINCT intDiv(n, 100) FROM t").split()}
         assert acknowledged <= present
         assert own.ok("SELECT count() FROM (SELECT n FROM t GROUP BY n HAVING count() > 1)") == "0"
@@ -61,8 +60,17 @@ def _insert_until_killed(own, first):
 
 
 def test_second_front_on_the_same_data(own):
+    (own.spool / "in-use").touch()
     with pytest.raises(AssertionError, match="does not open"):
         Front(own.folder)
+    assert [file.name for file in own.spooled()] == ["in-use"]
+
+
+def test_what_a_killed_front_left_in_the_spool(own):
+    (own.spool / "left").touch()
+    own.end(signal.SIGKILL)
+    own.start()
+    assert own.spooled() == []
 
 
 def test_term_finishes_what_is_in_work(own):

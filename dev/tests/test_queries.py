@@ -28,6 +28,8 @@ def test_headers_of_a_reply(front):
     assert headers["X-ClickHouse-Server-Display-Name"] == front.name
     assert headers["X-ClickHouse-Timezone"]
     assert '"read_rows":"5"' in headers["X-ClickHouse-Summary"]
+    headers = front.send(body="SELECT 1", query_id="a\r\nInjected: \u00e9").headers
+    assert headers["X-ClickHouse-Query-Id"] == "a??Injected: ?"
 
 
 def test_formats(front):
@@ -51,6 +53,7 @@ def test_settings(front):
     assert front.ok("SELECT getSetting('max_threads')", max_threads=1, readonly=1) == "1"
     # One request's settings are gone in the next.
     assert front.ok("SELECT getSetting('log_comment')") == ""
+    assert front.ok("SELECT 1", wait_end_of_query=1, buffer_size=1, enable_http_compression=1) == "1"
     assert front.refused("SELECT 1", no_such_setting=1) == (404, 115)
     assert front.refused("SELECT 1", max_threads="many") == (400, 27)
     assert front.refused("1 + 1") == (400, 62)
@@ -68,6 +71,9 @@ def test_parameters(front):
     assert front.ok("SELECT {s:String}", param_s="it's \\t;\\n\\n here") == "it\\'s \\t;\\n\\n here"
     assert front.ok("SELECT {a:Array(String)}", param_a="['a','b']") == "['a','b']"
     assert front.ok("SELECT {n:Nullable(String)} IS NULL", param_n="\\N") == "1"
+    assert front.ok("SELECT * FROM {f:Identifier}.{t:Identifier}", param_f="system", param_t="one") == "0"
+    assert front.ok(b"SELECT hex('\xff\x00')") == "FF00"
+    assert front.refused("SELECT {x:String}", param_x=b"\xff") == (400, 36)
     assert front.refused("SELECT {x:UInt8}") == (500, 456)
     assert front.refused("SELECT {x:UInt8}", param_x="one") == (500, 457)
 

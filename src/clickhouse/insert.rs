@@ -24,6 +24,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("decompress", "1"),
     // On by default in newer servers: the acknowledgement would cover a buffer shared with others.
     ("async_insert", "0"),
+    // A block's types are the table's, or a value could be altered on its last metre: the server would cast UInt64 to
+    // UInt32 without a word.
+    ("input_format_native_allow_types_conversion", "0"),
     // Neither cut a block nor glue blocks.
     ("max_insert_block_size", "1000000000"),
     ("min_insert_block_size_rows", "0"),

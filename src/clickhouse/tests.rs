@@ -98,6 +98,7 @@ async fn an_insert_sends_its_statement_settings_and_body() {
         ("async_insert", "0"),
         ("decompress", "1"),
         ("http_write_exception_in_output_format", "0"),
+        ("input_format_native_allow_types_conversion", "0"),
         ("insert_quorum", "2"),
         ("max_insert_block_size", "1000000000"),
         ("max_threads", "5"),

@@ -28,8 +28,25 @@ fn source(column: &Column) -> &str {
     column.was.as_deref().unwrap_or(&column.name)
 }
 
-/// Checks the renames of `epoch` against the epoch before it.
+/// Checks the columns of `epoch` against those of the epoch before it.
 pub(super) fn check(before: Option<&Epoch>, epoch: &Epoch, raw: &[RawColumn], report: &mut Report) {
+    check_renames(before, epoch, raw, report);
+    let Some(before) = before else { return };
+    for (column, raw) in epoch.columns.iter().zip(raw) {
+        let Some(old) = before.column(source(column)).map(|at| &before.columns[at].column_type) else { continue };
+        let (old, new) = (old.enum_numbers(), column.column_type.enum_numbers());
+        // A number keeps its meaning over the epochs, so a view over all of them needs a label for each.
+        if let Some(lost) = old.iter().find(|number| !new.is_empty() && !new.contains(number)) {
+            let text = format!(
+                "number {lost} of epoch {} has no label any more; a view over both can't show it",
+                before.number
+            );
+            report.add(&raw.column_type.place, text);
+        }
+    }
+}
+
+fn check_renames(before: Option<&Epoch>, epoch: &Epoch, raw: &[RawColumn], report: &mut Report) {
     for (index, column) in raw.iter().enumerate() {
         let Some(was) = &column.was else { continue };
         match before {

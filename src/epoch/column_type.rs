@@ -36,6 +36,16 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
+    /// The numbers that have a label, ascending; none for types that are no enum.
+    #[must_use]
+    pub fn enum_numbers(&self) -> Vec<i16> {
+        match self {
+            Self::Enum8(labels) => labels.iter().map(|(_, number)| i16::from(*number)).collect(),
+            Self::Enum16(labels) => labels.iter().map(|(_, number)| *number).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Bytes of one value in a Native block; `None` for those of varying length.
     #[must_use]
     pub const fn width(&self) -> Option<usize> {

@@ -1,5 +1,7 @@
 //! Reads the definition files into a [`Registry`], or refuses them with every problem named.
 
+use std::{collections::HashMap, sync::Arc};
+
 use super::{
     Epoch, PlainTable, Registry, aliases, layouts,
     raw::{self, RawEpoch},
@@ -25,12 +27,16 @@ pub fn embedded() -> Result<Registry, Refused> {
 /// When they contradict themselves or each other.
 pub fn load<'a>(files: impl IntoIterator<Item = &'a File>) -> Result<Registry, Refused> {
     let mut report = Report::default();
-    let registry = read(files, &mut report);
+    let registry = read(files, &mut report).map(|(registry, _)| registry);
     report.finish(registry)
 }
 
+/// The number of the epoch that a file defines, by the file's name.
+pub type Numbers = HashMap<Arc<str>, u32>;
+
 /// As [`load`], for a reader of more files than these. What comes back is only good when the report stays clean.
-pub fn read<'a>(files: impl IntoIterator<Item = &'a File>, report: &mut Report) -> Option<Registry> {
+pub fn read<'a>(files: impl IntoIterator<Item = &'a File>, report: &mut Report) -> Option<(Registry, Numbers)> {
+    let mut numbers = Numbers::new();
     let mut found: Vec<(Epoch, RawEpoch)> = Vec::new();
     for file in files {
         let Some(raw) = raw::epoch(file, report) else { continue };
@@ -44,6 +50,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = &'a File>, report: &mut Report) 
                 report.add(&raw.table.name.place, text);
             }
         }
+        numbers.insert(file.name.clone(), epoch.number);
         found.push((epoch, raw));
     }
     found.sort_by_key(|(epoch, _)| epoch.number);
@@ -52,7 +59,8 @@ pub fn read<'a>(files: impl IntoIterator<Item = &'a File>, report: &mut Report) 
         aliases::check(before, epoch, &raw.columns, report);
         before = Some(epoch);
     }
-    (!found.is_empty()).then(|| Registry { epochs: found.into_iter().map(|(epoch, _)| epoch).collect() })
+    let epochs = found.into_iter().map(|(epoch, _)| epoch).collect::<Vec<_>>();
+    (!epochs.is_empty()).then_some((Registry { epochs }, numbers))
 }
 
 /// A table that no record lands in, for instance the error sink.

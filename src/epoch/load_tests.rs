@@ -150,6 +150,19 @@ fn enums_are_whole() {
 }
 
 #[test]
+fn an_enum_keeps_the_numbers_of_the_epoch_before() {
+    let old = "{ name: where, type: \"Enum8('' = 0, 'x' = 7)\", wire: { new: enum 9 } }";
+    let refused = refusal(&[(
+        "columns:\n  - { name: at, type: \"DateTime64(9, 'UTC')\", codec",
+        &format!("columns:\n  - {old}\n  - {{ name: at, type: \"DateTime64(9, 'UTC')\", codec"),
+    )]);
+    assert!(
+        refused.contains("v1.yaml:15: columns[where].type: number 7 of epoch 0 has no label any more"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn wire_types_fit_their_columns() {
     let place = "v1.yaml:13: columns[host].wire.e1: ";
     assert_refused("string 20", "text 20", &format!("{place}unknown protobuf type `text`; known: int32, int64"));

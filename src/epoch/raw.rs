@@ -108,7 +108,7 @@ fn literal(node: At<&Node>, report: &mut Report) -> Option<String> {
 
 fn layout(node: At<&Node>, report: &mut Report) -> Option<RawLayout> {
     let mut fields = Fields::of(node, report)?;
-    let name = fields.name_in("layouts", report);
+    let name = fields.known_by("name", "layouts", report);
     let like = fields.optional_text("like", report);
     let when = fields.entries("when", report);
     let when = when.into_iter().filter_map(|(number, node)| Some((number, node.text(report)?))).collect();
@@ -126,7 +126,7 @@ fn columns(fields: &mut Fields<'_>, on_the_wire: bool, report: &mut Report) -> O
 
 fn column(node: At<&Node>, on_the_wire: bool, report: &mut Report) -> Option<RawColumn> {
     let mut fields = Fields::of(node, report)?;
-    let name = fields.name_in("columns", report);
+    let name = fields.known_by("name", "columns", report);
     let column_type = fields.text("type", report);
     let codec = fields.optional_text("codec", report);
     let default = fields.optional_text("default", report);

@@ -40,12 +40,8 @@ pub(super) fn columns(raw: &[RawColumn], report: &mut Report) -> Vec<(Column, bo
 /// A field that isn't on the wire reads as 0, so the enum of a record's column needs a label for it.
 pub(super) fn enums_have_zero(raw: &[RawColumn], columns: &[(Column, bool)], report: &mut Report) {
     for (raw, (column, _)) in raw.iter().zip(columns) {
-        let zero = match &column.column_type {
-            ColumnType::Enum8(labels) => labels.iter().any(|(_, number)| *number == 0),
-            ColumnType::Enum16(labels) => labels.iter().any(|(_, number)| *number == 0),
-            _ => true,
-        };
-        if !zero {
+        let numbers = column.column_type.enum_numbers();
+        if !numbers.is_empty() && !numbers.contains(&0) {
             report.add(&raw.column_type.place, "the enum has no label for 0, which is what an absent field reads as");
         }
     }

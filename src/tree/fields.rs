@@ -25,11 +25,12 @@ impl<'n> Fields<'n> {
         &self.place
     }
 
-    /// The `name` of an element of `list`. From here on the places of its fields bear it in the stead of the position.
-    pub fn name_in(&mut self, list: &str, report: &mut Report) -> Option<At<String>> {
-        let mut name = self.text("name", report)?;
+    /// The text under `key` by which the elements of `list` are known. From here on the places of this element's fields
+    /// bear it in the stead of the position.
+    pub fn known_by(&mut self, key: &'static str, list: &str, report: &mut Report) -> Option<At<String>> {
+        let mut name = self.text(key, report)?;
         self.place.field = format!("{list}[{}]", name.value);
-        name.place.field = format!("{}.name", self.place.field);
+        name.place.field = format!("{}.{key}", self.place.field);
         Some(name)
     }
 

@@ -73,12 +73,14 @@ impl Tree {
         self.files.get(path)
     }
 
+    /// The paths and files, by name.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
+        self.files.iter().map(|(path, file)| (path.as_str(), file))
+    }
+
     /// The paths and files of one directory and what is below it, by name.
     pub fn below<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a File)> {
-        self.files
-            .iter()
-            .filter(move |(path, _)| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
-            .map(|(path, file)| (path.as_str(), file))
+        self.files().filter(move |(path, _)| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
     }
 
     /// How messages name a path of this tree, whether or not there is such a file.

@@ -52,7 +52,9 @@ pub struct Entry {
 impl Node {
     /// Parses a file. What isn't YAML, or holds a key twice, is reported.
     pub fn parse(file: &File, report: &mut Report) -> Option<Self> {
-        match serde_saphyr::from_str::<Spanned<Value>>(&file.text) {
+        // As YAML 1.2 has it: `on`, `no` and `n` are texts, and may be column names.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        match serde_saphyr::from_str_with_options::<Spanned<Value>>(&file.text, options) {
             Ok(root) => Some(root.into()),
             Err(error) => {
                 let line = error.location().map_or(0, |l| l.line());
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_value_knows_its_line() {
-        let node = parse("# a comment\na: 1\nb:\n  - x\n  - { c: yes, 101: \"5\" }\n").expect("YAML");
+        let node = parse("# a comment\na: 1\nb:\n  - x\n  - { c: no, 101: \"5\" }\n").expect("YAML");
         let Value::Map(entries) = node.value else { panic!("a mapping") };
         assert_eq!((entries[0].key.as_str(), entries[0].line), ("a", 2));
         assert_eq!(entries[0].node.value, Value::Number(1));
@@ -180,6 +182,7 @@ mod tests {
         assert_eq!(list[0], Node { line: 4, value: Value::Text("x".into()) });
         let Value::Map(inner) = &list[1].value else { panic!("a mapping") };
         assert_eq!((list[1].line, inner[1].line, inner[1].key.as_str()), (5, 5, "101"));
+        assert_eq!(inner[0].node.value, Value::Text("no".into()), "not a flag");
         assert_eq!(inner[1].node.value, Value::Text("5".into()), "quoted numbers are text");
     }
 

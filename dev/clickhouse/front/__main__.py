@@ -21,7 +21,8 @@ def main():
     parser.add_argument("--port", type=int, required=True, help="loopback port")
     parser.add_argument("--data", required=True, help="folder of the engine's data")
     parser.add_argument("--log", required=True, help="file for the engine's own log")
-    parser.add_argument("--name", required=True, help="display name; also names the spool")
+    parser.add_argument("--name", required=True, help="display name")
+    parser.add_argument("--spool", required=True, help="folder for data of INSERTs, emptied at start")
     parser.add_argument("--config", default=os.path.join(here, "config.xml"), help="the engine's configuration")
     parser.add_argument("--accounts", default=os.path.join(here, "accounts.json"), help="users and their roles")
     parser.add_argument("--parallel", type=int, default=8, help="statements at a time; more wait")
@@ -33,11 +34,15 @@ def main():
         sys.exit(f"cannot listen on 127.0.0.1:{arguments.port}: {error.strerror}")
     accounts = Accounts(arguments.accounts)
     os.makedirs(arguments.data, exist_ok=True)
-    spool = Spool(arguments.name, os.path.join(os.path.dirname(os.path.abspath(arguments.data)), "spool"))
+    # The engine leaves files of its own where it runs.
+    data, config, log, spool = map(os.path.abspath, (arguments.data, arguments.config, arguments.log, arguments.spool))
+    os.chdir(data)
     try:
-        engine = Engine(os.path.abspath(arguments.data), arguments.config, arguments.log, arguments.parallel)
+        engine = Engine(data, config, log, arguments.parallel)
     except RuntimeError as error:
-        sys.exit(f"the engine does not open {arguments.data}: {error}")
+        sys.exit(f"the engine does not open {data}: {error}")
+    # Only now: another front on the same data, which the engine just refused to be, may be using it.
+    spool = Spool(spool)
     if not engine.check(spool):
         sys.exit("refused to start: this engine reports a failed INSERT as done, and would lose data")
 

@@ -8,8 +8,8 @@ from .errors import refuse
 
 # Parameters with a meaning of their own; every other one is a setting.
 _RESERVED = {
-    "query", "database", "default_format", "user", "password", "quota_key", "query_id", "role", "stacktrace",
-    "compress", "decompress", "buffer_size", "client_protocol_version", "close_session",
+    "", "query", "database", "default_format", "user", "password", "quota_key", "query_id", "role", "stacktrace",
+    "compress", "decompress", "buffer_size", "wait_end_of_query", "client_protocol_version", "close_session",
 }  # fmt: skip
 _SESSION = {"session_id", "session_timeout", "session_check"}
 _FORM_LIMIT = 64 << 20
@@ -59,7 +59,7 @@ class Request:
     def settings(self):
         """Settings of the request. What is asked by GET may change nothing, as on the server."""
         settings = {
-            name: value
+            name: _text(name, value)
             for name, value in self.params.items()
             if name not in _RESERVED and not name.startswith("param_")
         }
@@ -69,7 +69,11 @@ class Request:
 
     def query_params(self):
         """Values for `{name:Type}`."""
-        return {name[len("param_") :]: value for name, value in self.params.items() if name.startswith("param_")}
+        return {
+            name[len("param_") :]: _text(name, value)
+            for name, value in self.params.items()
+            if name.startswith("param_")
+        }
 
     def content(self):
         """The statement as given in parameters, and the body that follows it."""
@@ -84,6 +88,15 @@ class Request:
 
 def _flag(params, name):
     return params.get(name, "0").lower() not in ("", "0", "false")
+
+
+def _text(name, value):
+    """The engine's interface takes these as text; other bytes than UTF-8 can only be in the statement."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise refuse(36, "BAD_ARGUMENTS", f"The value of parameter {name} is not UTF-8") from None
+    return value
 
 
 def _all(source, limit):

@@ -1,5 +1,6 @@
 """The HTTP server: one thread for each connection, keep-alive, and a reply for whatever comes of a request."""
 
+import re
 import socket
 import sys
 import threading
@@ -15,6 +16,8 @@ from .request import Request
 _KEEP_ALIVE_SECONDS = 30
 _TRANSFER_SECONDS = 300
 _DRAIN_LIMIT = 256 << 20
+# What came from a client and goes back in a header is cut to what a header may hold.
+_UNSAFE = re.compile(r"[^ -~]")
 
 
 class Server(ThreadingHTTPServer):
@@ -66,6 +69,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     rbufsize = 1 << 18
+    wbufsize = 1 << 16
     timeout = _KEEP_ALIVE_SECONDS
 
     def do_GET(self):
@@ -144,14 +148,14 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _send(self, status, parts, headers):
+        headers = {**headers, "X-ClickHouse-Query-Id": self._query_id}
         self.send_response(status)
         self.send_header("Connection", "close" if self.close_connection else "Keep-Alive")
         self.send_header("Keep-Alive", f"timeout={_KEEP_ALIVE_SECONDS}")
         self.send_header("X-ClickHouse-Server-Display-Name", self.server.name)
-        self.send_header("X-ClickHouse-Query-Id", self._query_id)
         self.send_header("X-ClickHouse-Timezone", self.server.engine.timezone)
         for name, value in headers.items():
-            self.send_header(name, value)
+            self.send_header(name, _UNSAFE.sub("?", value))
         self.send_header("Content-Length", str(sum(len(part) for part in parts)))
         self.end_headers()
         if self.command != "HEAD":
@@ -168,6 +172,7 @@ class Handler(BaseHTTPRequestHandler):
             self._continued = True
             self.send_response_only(100)
             self.end_headers()
+            self.wfile.flush()
 
     def log_request(self, code="-", size="-"):
         """Requests are not logged, only what goes wrong."""

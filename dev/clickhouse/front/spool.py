@@ -1,19 +1,16 @@
-"""Holds the data of an INSERT in a file in memory until the engine has read it."""
+"""Holds the data of an INSERT in a file, best in memory, until the engine has read it."""
 
 import os
 import shutil
 import tempfile
 from contextlib import contextmanager
 
-_MEMORY = "/dev/shm"
-_ENOUGH = 1 << 30
-
 
 class Spool:
     """A folder for such files; what a killed front left there is removed at start."""
 
-    def __init__(self, name, fallback):
-        self._folder = _folder(name, fallback)
+    def __init__(self, folder):
+        self._folder = folder
         shutil.rmtree(self._folder, ignore_errors=True)
         os.makedirs(self._folder, mode=0o700)
 
@@ -32,15 +29,6 @@ class Spool:
     def remove(self):
         """At the end."""
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _folder(name, fallback):
-    """In memory where there is enough of it (a container often has 64 MB there), else on the disk."""
-    if os.access(_MEMORY, os.W_OK):
-        stats = os.statvfs(_MEMORY)
-        if stats.f_bavail * stats.f_frsize >= _ENOUGH:
-            return os.path.join(_MEMORY, name)
-    return fallback
 
 
 def _write(out, piece):

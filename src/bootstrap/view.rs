@@ -1,0 +1,61 @@
+//! A plain view: one statement in a file, with places that the definitions fill.
+
+use crate::{
+    clickhouse::quoted,
+    tree::{File, Place, Report, is_identifier},
+};
+
+/// A view's statement with its places still open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// Its name without the database.
+    pub name: String,
+    template: String,
+}
+
+const HEADER: &str = "CREATE OR REPLACE VIEW {db}.";
+/// The places that a template may hold: the database, and one SELECT for each epoch.
+const DATABASE: &str = "{db}";
+const EPOCHS: &str = "{epochs}";
+
+impl View {
+    /// Reads a definition file; every problem is reported. The comment before the statement is left out.
+    pub(super) fn read(file: &File, report: &mut Report) -> Option<Self> {
+        let comment = file.text.lines().take_while(|line| line.trim().is_empty() || line.starts_with("--")).count();
+        let lines: Vec<&str> = file.text.lines().skip(comment).collect();
+        let template = lines.join("\n").trim().to_owned();
+        let line = comment as u64 + 1;
+        let place = Place { file: file.name.clone(), line, field: String::new() };
+        let after = template.strip_prefix(HEADER);
+        let name = after.and_then(|rest| rest.split_whitespace().next()).filter(|name| is_identifier(name));
+        let Some(name) = name.map(str::to_owned) else {
+            let read = template.lines().next().unwrap_or("");
+            report.add(&place, format!("read `{read}`; a view starts with `{HEADER}name AS`"));
+            return None;
+        };
+        if template.contains(';') {
+            report.add(&place, "a view is one statement, without a semicolon");
+        }
+        for (index, line) in lines.iter().enumerate() {
+            for unknown in places(line).filter(|p| *p != DATABASE && *p != EPOCHS) {
+                let place = Place { line: place.line + index as u64, ..place.clone() };
+                report.add(&place, format!("unknown place {unknown}; known: {DATABASE}, {EPOCHS}"));
+            }
+        }
+        Some(Self { name, template })
+    }
+
+    /// The statement.
+    #[must_use]
+    pub fn render(&self, database: &str, epochs: &str) -> String {
+        self.template.replace(DATABASE, &quoted(database)).replace(EPOCHS, epochs)
+    }
+}
+
+/// The words in braces of a line.
+fn places(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices('{').filter_map(|(at, _)| {
+        let rest = &line[at..];
+        rest.find('}').map(|end| &rest[..=end])
+    })
+}

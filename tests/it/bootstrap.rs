@@ -1,0 +1,384 @@
+//! The bootstrap against the real engine.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+    time::Duration,
+};
+
+use serde::Deserialize;
+use xtcp_ingest::{
+    bootstrap::{
+        self, Action, Definitions, Difference, Error, Kind, NewTopic, Parameters, Report, Topics, TopicsError, What,
+    },
+    config,
+};
+
+use crate::support::Database;
+
+/// Kafka as far as the bootstrap sees it, in memory.
+#[derive(Default)]
+struct Memory {
+    topics: Mutex<BTreeMap<String, NewTopic>>,
+}
+
+impl Topics for Memory {
+    async fn existing(&self) -> Result<BTreeSet<String>, TopicsError> {
+        Ok(self.topics.lock().expect("no panic").keys().cloned().collect())
+    }
+
+    async fn create(&self, topic: &NewTopic) -> Result<(), TopicsError> {
+        self.topics.lock().expect("no panic").insert(topic.name.clone(), topic.clone());
+        Ok(())
+    }
+
+    async fn broker_count(&self) -> Result<usize, TopicsError> {
+        Ok(1)
+    }
+}
+
+const ALL_ON: config::Bootstrap = config::Bootstrap { tables: true, topics: true, wait: Duration::from_secs(20) };
+const ALL_OFF: config::Bootstrap = config::Bootstrap { tables: false, topics: false, wait: Duration::from_secs(2) };
+
+struct Setup {
+    database: Database,
+    definitions: Definitions,
+    parameters: Parameters,
+    topics: Memory,
+}
+
+impl Setup {
+    async fn new(test: &str) -> Self {
+        let database = Database::new(test).await;
+        let definitions = Definitions::embedded().expect("sound definitions");
+        let parameters = database.parameters(&definitions);
+        Self { database, definitions, parameters, topics: Memory::default() }
+    }
+
+    async fn pass(&self, dials: &config::Bootstrap) -> Result<Report, Error> {
+        bootstrap::pass(&self.database.client, &self.topics, &self.definitions, &self.parameters, dials).await
+    }
+
+    async fn differences(&self) -> Vec<Difference> {
+        match bootstrap::assert_declared(&self.database.client, &self.definitions, &self.parameters).await {
+            Ok(()) => Vec::new(),
+            Err(Error::NotAsDeclared(differences)) => differences,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn created(report: &Report) -> Vec<&str> {
+    report.objects.iter().filter(|o| o.action == Action::Created).map(|o| o.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn an_empty_server_gets_everything_and_a_second_pass_nothing() {
+    let setup = Setup::new("empty").await;
+    let first = setup.pass(&ALL_ON).await.expect("a pass");
+    let all: Vec<&str> = setup.definitions.objects.iter().map(|o| o.entry.id.value.as_str()).collect();
+    assert_eq!(created(&first), all, "in the order of the manifest");
+    let second = setup.pass(&ALL_ON).await.expect("a pass");
+    assert_eq!(created(&second), [""; 0]);
+    assert_eq!(second.objects.len(), all.len());
+    let topics = setup.topics.topics.lock().expect("no panic").clone();
+    assert_eq!(topics["xtcp"].replication, 1, "clipped to the one broker");
+
+    setup.database.execute("DROP TABLE {db}.xtcp_flat_records_v1 SYNC").await;
+    setup.database.execute("DROP TABLE {db}.xtcp_flat_records_unified SYNC").await;
+    let third = setup.pass(&ALL_ON).await.expect("a pass");
+    assert_eq!(created(&third), ["data.flat_v1", "data.flat_unified"]);
+    setup.pass(&ALL_OFF).await.expect("everything is there");
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+struct ColumnRow {
+    name: String,
+    #[serde(rename = "type")]
+    column_type: String,
+    compression_codec: String,
+    default_expression: String,
+}
+
+#[tokio::test]
+async fn the_server_reports_every_column_as_declared() {
+    let setup = Setup::new("columns").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    let mut seen = 0;
+    for object in &setup.definitions.objects {
+        let Some(columns) = setup.definitions.columns(object) else { continue };
+        let (merge, name) = match (&object.body, setup.definitions.table(object)) {
+            (bootstrap::Body::Merge(merge), _) => (true, merge.name.clone()),
+            (_, table) => (false, table.expect("a table").name.clone()),
+        };
+        let declared: Vec<ColumnRow> = columns
+            .iter()
+            .map(|c| ColumnRow {
+                name: c.name.clone(),
+                column_type: c.column_type.to_string(),
+                compression_codec: match &c.codec {
+                    Some(codec) if !merge => format!("CODEC({codec})"),
+                    _ => String::new(),
+                },
+                default_expression: c.default.clone().filter(|_| !merge).unwrap_or_default(),
+            })
+            .collect();
+        let sql = format!(
+            "SELECT name, type, compression_codec, default_expression FROM system.columns \
+             WHERE database = '{{db}}' AND table = '{name}' ORDER BY position"
+        );
+        let live: Vec<ColumnRow> = setup.database.query(&sql).await;
+        for (live, declared) in live.iter().zip(&declared) {
+            assert_eq!(live, declared, "{name}");
+        }
+        assert_eq!(live.len(), declared.len(), "{name}");
+        seen += live.len();
+    }
+    assert_eq!(seen, 161 + 161 + 172 + 11 + 172);
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+struct TableRow {
+    name: String,
+    engine: String,
+    sorting_key: String,
+    partition_key: String,
+}
+
+#[tokio::test]
+async fn the_server_reports_keys_engines_and_retention_as_declared() {
+    let setup = Setup::new("tables").await;
+    let supply = |setting: &str| match setting {
+        "XTCP_INGEST_CLICKHOUSE_DATABASE" => Some(setup.database.name.clone()),
+        "XTCP_INGEST_RETENTION_DAYS" => Some("31".to_owned()),
+        _ => None,
+    };
+    let parameters = Parameters::supplied(&setup.definitions.manifest, supply);
+    let client = &setup.database.client;
+    bootstrap::pass(client, &setup.topics, &setup.definitions, &parameters, &ALL_ON).await.expect("a pass");
+    let sql =
+        "SELECT name, engine, sorting_key, partition_key FROM system.tables WHERE database = '{db}' ORDER BY name";
+    let rows: Vec<TableRow> = setup.database.query(sql).await;
+    let row = |name: &str, engine: &str, key: &str| TableRow {
+        name: name.to_owned(),
+        engine: engine.to_owned(),
+        sorting_key: key.to_owned(),
+        partition_key: String::new(),
+    };
+    let key = "timestamp_ns, hostname, record_counter, netlinker_id, socket_fd";
+    let expected = [
+        row("xtcp_flat_records", "Merge", ""),
+        row("xtcp_flat_records_errors", "MergeTree", "observed_at"),
+        row("xtcp_flat_records_unified", "View", ""),
+        row("xtcp_flat_records_v0", "MergeTree", key),
+        row("xtcp_flat_records_v1", "MergeTree", key),
+        row("xtcp_flat_records_v2", "MergeTree", key),
+    ];
+    assert_eq!(rows, expected);
+    #[derive(Deserialize)]
+    struct Engine {
+        name: String,
+        engine_full: String,
+    }
+    let sql = "SELECT name, engine_full FROM system.tables WHERE database = '{db}' AND engine LIKE '%MergeTree'";
+    for Engine { name, engine_full } in setup.database.query::<Engine>(sql).await {
+        let ttl = if name.ends_with("errors") {
+            "TTL observed_at + toIntervalDay(1)"
+        } else {
+            "TTL toDateTime(timestamp_ns) + toIntervalDay(31)"
+        };
+        assert!(engine_full.contains(ttl), "{name}: {engine_full}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
+    let setup = Setup::new("off").await;
+    let error = setup.pass(&ALL_OFF).await.expect_err("no database");
+    let name = &setup.database.name;
+    assert_eq!(error.to_string(), format!("not as declared: database {name} doesn't exist"));
+    assert!(error.is_fatal());
+
+    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.topics.topics.lock().expect("no panic").clear();
+    let error = setup.pass(&ALL_OFF).await.expect_err("no topic");
+    assert!(error.is_fatal() && error.to_string().starts_with("topic xtcp doesn't exist"), "{error}");
+
+    setup.database.execute("DROP TABLE {db}.xtcp_flat_records_v1 SYNC").await;
+    setup.database.execute("DROP TABLE {db}.xtcp_flat_records SYNC").await;
+    setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 DROP COLUMN tag").await;
+    setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 MODIFY COLUMN nsid UInt64").await;
+    setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 ADD COLUMN extra UInt8").await;
+    setup.database.execute("CREATE TABLE {db}.xtcp_flat_records (a UInt8) ENGINE = Memory").await;
+    let error = setup.pass(&ALL_OFF).await.expect_err("differences");
+    assert!(!error.is_fatal(), "it is held, not given up: {error}");
+    let differences = setup.differences().await;
+    let of = |table: &str, what: What| Difference { object: format!("{name}.{table}"), what };
+    let v2 = "xtcp_flat_records_v2";
+    let some = [
+        of("xtcp_flat_records_v1", What::Absent(Kind::Table)),
+        of(v2, What::ColumnAbsent { column: "tag".into(), declared: "LowCardinality(String)".into() }),
+        of(v2, What::ColumnType { column: "nsid".into(), live: "UInt64".into(), declared: "UInt32".into() }),
+        of("xtcp_flat_records", What::Engine { live: "Memory".into(), declared: "Merge".into() }),
+    ];
+    for expected in &some {
+        assert!(differences.contains(expected), "{expected} is not among {differences:#?}");
+    }
+    assert_eq!(differences.len(), some.len() + 172, "the columns of the Merge table besides: {differences:#?}");
+}
+
+#[tokio::test]
+async fn a_block_is_held_against_the_live_columns() {
+    let setup = Setup::new("insertable").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    let client = &setup.database.client;
+    let columns = |columns: &[(&str, &str)]| -> Vec<(String, String)> {
+        columns.iter().map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned())).collect()
+    };
+    let good = columns(&[("topic", "LowCardinality(String)"), ("partition", "UInt64")]);
+    let errors = "xtcp_flat_records_errors";
+    bootstrap::assert_insertable(client, [(errors, good.as_slice())]).await.expect("as declared");
+    setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_errors MODIFY COLUMN partition UInt32").await;
+    setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_errors ADD COLUMN twice UInt64 ALIAS offset * 2").await;
+    let asked = columns(&[("partition", "UInt64"), ("nothing", "UInt8"), ("twice", "UInt64")]);
+    let error = bootstrap::assert_insertable(client, [(errors, asked.as_slice()), ("no_table", &[])]).await;
+    let name = &setup.database.name;
+    assert_eq!(
+        error.expect_err("four differences").to_string(),
+        format!(
+            "not as declared, 4 differences:\n  \
+             column `partition` of {name}.xtcp_flat_records_errors is UInt32; declared is UInt64\n  \
+             {name}.xtcp_flat_records_errors has no column `nothing`; declared is UInt8\n  \
+             column `twice` of {name}.xtcp_flat_records_errors is ALIAS and can't be inserted into\n  \
+             table {name}.no_table doesn't exist"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_detached_table_is_named_and_not_taken_for_created() {
+    let setup = Setup::new("detached").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.database.execute("DETACH TABLE {db}.xtcp_flat_records_v0 PERMANENTLY").await;
+    let error = setup.pass(&ALL_ON).await.expect_err("a detached table");
+    let text = error.to_string();
+    assert!(text.contains("xtcp_flat_records_v0") && !error.is_fatal(), "{text}");
+    setup.database.execute("ATTACH TABLE {db}.xtcp_flat_records_v0").await;
+    setup.pass(&ALL_ON).await.expect("it is back");
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+struct Unified {
+    schema_version: u32,
+    hostname: String,
+    tcp_info_rttvar: u32,
+    enrich_socket_dest_locality: String,
+    inet_diag_cong_enum: String,
+    inet_diag_cgroup_id: u64,
+    tcp_info_options2: u32,
+}
+
+#[tokio::test]
+async fn the_unified_view_reads_all_epochs_under_the_newest_names() {
+    let setup = Setup::new("unified").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    for epoch in [0, 1] {
+        setup
+            .database
+            .execute(&format!(
+                "INSERT INTO {{db}}.xtcp_flat_records_v{epoch} (timestamp_ns, schema_version, hostname, tcp_info_rtt_var, \
+                 enrich_socket_dest_locality, congestion_algorithm_enum, c_group) \
+                 SELECT toDateTime64({epoch} + 1, 9, 'UTC'), {epoch}, 'h{epoch}', 7{epoch}, 'connected_subnet', 'bbr1', \
+                 18446744073709551615"
+            ))
+            .await;
+    }
+    let newest = "INSERT INTO {db}.xtcp_flat_records_v2 (timestamp_ns, schema_version, hostname, tcp_info_rttvar, \
+                  enrich_socket_dest_locality, inet_diag_cong_enum, inet_diag_cgroup_id, tcp_info_options2) \
+                  SELECT toDateTime64(3, 9, 'UTC'), 2, 'h2', 72, 'local_subnet', '', 5, 9";
+    setup.database.execute(newest).await;
+    let sql = "SELECT schema_version, hostname, tcp_info_rttvar, enrich_socket_dest_locality, inet_diag_cong_enum, \
+               inet_diag_cgroup_id, tcp_info_options2 FROM {db}.xtcp_flat_records_unified ORDER BY timestamp_ns";
+    let rows: Vec<Unified> = setup.database.query(sql).await;
+    let row = |epoch: u32, congestion: &str, cgroup: u64, options2: u32| Unified {
+        schema_version: epoch,
+        hostname: format!("h{epoch}"),
+        tcp_info_rttvar: 70 + epoch,
+        enrich_socket_dest_locality: "local_subnet".to_owned(),
+        inet_diag_cong_enum: congestion.to_owned(),
+        inet_diag_cgroup_id: cgroup,
+        tcp_info_options2: options2,
+    };
+    assert_eq!(rows, [row(0, "bbr1", u64::MAX, 0), row(1, "bbr1", u64::MAX, 0), row(2, "", 5, 9)]);
+
+    // The Merge table keeps the documented behaviour: what was renamed reads as the default for older rows.
+    let sql = "SELECT schema_version, hostname, tcp_info_rttvar, CAST(enrich_socket_dest_locality, 'String') AS \
+               enrich_socket_dest_locality, inet_diag_cong_enum, inet_diag_cgroup_id, tcp_info_options2 \
+               FROM {db}.xtcp_flat_records ORDER BY timestamp_ns";
+    let merged: Vec<Unified> = setup.database.query(sql).await;
+    let values: Vec<_> = merged.iter().map(|r| (r.schema_version, r.tcp_info_rttvar, r.inet_diag_cgroup_id)).collect();
+    assert_eq!(values, [(0, 0, 0), (1, 0, 0), (2, 72, 5)]);
+    #[derive(Deserialize, Debug, PartialEq, Eq)]
+    struct Source {
+        table: String,
+        n: u64,
+    }
+    let sql = "SELECT _table AS table, count() AS n FROM {db}.xtcp_flat_records GROUP BY table ORDER BY table";
+    let sources: Vec<Source> = setup.database.query(sql).await;
+    let source = |epoch: u32| Source { table: format!("xtcp_flat_records_v{epoch}"), n: 1 };
+    assert_eq!(sources, [source(0), source(1), source(2)]);
+}
+
+#[tokio::test]
+async fn the_unified_view_has_the_columns_of_the_newest_epoch() {
+    let setup = Setup::new("unified_columns").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    let sql = "SELECT name, type, '' AS compression_codec, '' AS default_expression FROM system.columns \
+               WHERE database = '{db}' AND table = 'xtcp_flat_records_unified' ORDER BY position";
+    let live: Vec<ColumnRow> = setup.database.query(sql).await;
+    let newest = setup.definitions.registry.newest();
+    for (live, declared) in live.iter().zip(&newest.columns) {
+        assert_eq!((&live.name, &live.column_type), (&declared.name, &declared.column_type.to_string()));
+    }
+    assert_eq!(live.len(), newest.columns.len());
+}
+
+#[tokio::test]
+async fn the_official_client_reads_what_is_there() {
+    let setup = Setup::new("official").await;
+    setup.pass(&ALL_ON).await.expect("a pass");
+    let insert = "INSERT INTO {db}.xtcp_flat_records_v1 (timestamp_ns, schema_version, hostname, tcp_info_rtt_var) \
+                  SELECT toDateTime64(1, 9, 'UTC'), 1, 'h', 7";
+    setup.database.execute(insert).await;
+    #[derive(Deserialize, clickhouse::Row, Debug, PartialEq)]
+    struct Row {
+        schema_version: u32,
+        hostname: String,
+        tcp_info_rttvar: u32,
+    }
+    let client = clickhouse::Client::default()
+        .with_url(crate::support::clickhouse_url())
+        .with_user("default")
+        .with_database(&setup.database.name);
+    let sql = "SELECT schema_version, toString(hostname) AS hostname, tcp_info_rttvar FROM xtcp_flat_records_unified";
+    let rows = client.query(sql).fetch_all::<Row>().await.expect("rows");
+    assert_eq!(rows, [Row { schema_version: 1, hostname: "h".to_owned(), tcp_info_rttvar: 7 }]);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_waited_for_and_named() {
+    let setup = Setup::new("unanswered").await;
+    let mut config = crate::support::clickhouse(&setup.database.name);
+    config.url = "http://127.0.0.1:1".parse().expect("a URL");
+    let nobody = xtcp_ingest::clickhouse::Client::new(&config).expect("a client");
+    let dials = config::Bootstrap { wait: Duration::from_secs(2), ..ALL_ON };
+    let start = std::time::Instant::now();
+    let pass = bootstrap::pass(&nobody, &setup.topics, &setup.definitions, &setup.parameters, &dials).await;
+    let error = pass.expect_err("nobody listens");
+    assert!(
+        error.to_string().starts_with("ClickHouse did not answer within 2 s: ClickHouse at 127.0.0.1:1"),
+        "{error}"
+    );
+    assert!(!error.is_fatal());
+    assert!((2..10).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+}
