@@ -5,6 +5,7 @@
 
 mod config;
 mod failure;
+mod generate;
 mod output;
 mod settings;
 
@@ -24,6 +25,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Generate(Box<generate::Generate>),
     #[command(subcommand)]
     Config(config::Command),
 }
@@ -41,6 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let done = match cli.command {
+        Command::Generate(command) => command.run(),
         Command::Config(command) => config::run(command),
     };
     done.unwrap_or_else(|failure| failure.report())

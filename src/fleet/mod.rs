@@ -7,6 +7,7 @@
 mod broken;
 mod columns;
 mod crew;
+mod destination;
 mod envelope;
 mod expected;
 pub mod fault;
@@ -26,9 +27,10 @@ mod sockets;
 mod tests;
 mod values;
 
+pub use destination::{Destination, SendError};
 pub use expected::{Expected, Message, Totals};
 pub use fault::Fault;
 pub use fleet::Fleet;
 pub use oddity::Oddity;
-pub use pace::Pace;
 pub use options::{Carrier, Mix, OptionError, Options};
+pub use pace::Pace;

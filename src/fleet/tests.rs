@@ -233,15 +233,14 @@ fn oddities_change_no_other_value() {
     ] {
         let odd = rows(options(oddity));
         assert_eq!(plain.len(), odd.len());
-        let differing: BTreeMap<&str, Vec<&Value>> = plain
-            .iter()
-            .zip(&odd)
-            .flat_map(|(a, b)| a.values.iter().zip(&b.values))
-            .filter(|(a, b)| a != b)
-            .fold(BTreeMap::new(), |mut all, (a, b)| {
-                all.entry(a.0.as_str()).or_insert_with(Vec::new).push(&b.1);
-                all
-            });
+        let differing: BTreeMap<&str, Vec<&Value>> =
+            plain.iter().zip(&odd).flat_map(|(a, b)| a.values.iter().zip(&b.values)).filter(|(a, b)| a != b).fold(
+                BTreeMap::new(),
+                |mut all, (a, b)| {
+                    all.entry(a.0.as_str()).or_insert_with(Vec::new).push(&b.1);
+                    all
+                },
+            );
         let columns: Vec<_> = differing.keys().copied().collect();
         assert_eq!(columns, changed.into_iter().collect::<Vec<_>>(), "{oddity}");
     }
