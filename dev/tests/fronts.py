@@ -30,7 +30,11 @@ class Front(Client):
         command += ["--spool", str(self.spool)]
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env={**os.environ, "PYTHONPATH": str(SOURCES)}
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**os.environ, "PYTHONPATH": str(SOURCES)},
             )
         end = time.monotonic() + 60
         while True:

@@ -79,7 +79,9 @@ def test_more_clients_than_the_engine_takes(front):
 def test_requests_in_a_row_without_waiting(front):
     request = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nSELECT "
     with front.socket() as connection:
-        connection.sendall(request + b"1" + request + b"2" + request.replace(b"Host", b"Connection: close\r\nHost") + b"3")
+        connection.sendall(
+            request + b"1" + request + b"2" + request.replace(b"Host", b"Connection: close\r\nHost") + b"3"
+        )
         received = b""
         while True:
             more = connection.recv(65536)

@@ -129,7 +129,7 @@ def test_values(front, table):
     [
         "INSERT INTO TABLE {t} FORMAT Native",
         "INSERT INTO default.{t} FORMAT Native",
-        "INSERT INTO `default`.`{t}` (`n`, \"s\") FORMAT Native",
+        'INSERT INTO `default`.`{t}` (`n`, "s") FORMAT Native',
         "INSERT INTO {d:Identifier}.{x:Identifier} FORMAT Native",
         "INSERT INTO {t} SETTINGS max_insert_block_size = 5, log_comment = 'VALUES FORMAT' FORMAT Native",
         "/* FORMAT TSV */ INSERT INTO {t} -- VALUES\n (n, s) -- FORMAT CSV\n FORMAT Native",
@@ -137,10 +137,7 @@ def test_values(front, table):
     ],
 )
 def test_forms_of_the_statement(front, table, statement):
-    if "EXCEPT" in statement:
-        body = block(n=[1, 2, 3])
-    else:
-        body = NATIVE
+    body = block(n=[1, 2, 3]) if "EXCEPT" in statement else NATIVE
     front.ok(body, query=statement.replace("{t}", table), param_d="default", param_x=table)
     assert front.count(table) == 3
 
@@ -149,8 +146,9 @@ def test_a_table_with_the_name_of_a_keyword(front):
     for name in ("format", "values", "settings"):
         front.create_table(name)
         front.ok(NATIVE, query=f"INSERT INTO {name} FORMAT Native")
-        front.ok(f"INSERT INTO {name} VALUES (4, 'd')")
-        assert front.count(name) == 4
+        front.ok(f"INSERT INTO default.{name} VALUES (4, 'd')")
+        front.ok("INSERT INTO {d:Identifier}." + name + " VALUES (5, 'e')", param_d="default")
+        assert front.count(name) == 5
         front.ok(f"DROP TABLE {name} SYNC")
 
 

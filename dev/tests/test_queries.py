@@ -50,7 +50,7 @@ def test_database(front):
 def test_settings(front):
     assert front.ok("SELECT getSetting('max_threads')", max_threads=1) == "1"
     assert front.ok("SELECT getSetting('log_comment')", log_comment="it's a \\ test") == "it\\'s a \\\\ test"
-    assert front.ok("SELECT getSetting('max_threads')", max_threads=1, readonly=1) == "1"
+    assert front.ok("SELECT getSetting('max_threads')", readonly=1, max_threads=1) == "1"
     # One request's settings are gone in the next.
     assert front.ok("SELECT getSetting('log_comment')") == ""
     assert front.ok("SELECT 1", wait_end_of_query=1, buffer_size=1, enable_http_compression=1) == "1"

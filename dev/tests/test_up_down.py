@@ -74,7 +74,9 @@ def test_a_killed_service_is_started_again(stack, listener):
     assert "running already" not in said and f"(pid {pid})" not in said
 
 
-@pytest.mark.parametrize("variable", ["XTCP_DEV_KAFKA_PORT", "XTCP_DEV_KAFKA_CONTROLLER_PORT", "XTCP_DEV_CLICKHOUSE_PORT"])
+@pytest.mark.parametrize(
+    "variable", ["XTCP_DEV_KAFKA_PORT", "XTCP_DEV_KAFKA_CONTROLLER_PORT", "XTCP_DEV_CLICKHOUSE_PORT"]
+)
 def test_a_busy_port_that_was_asked_for(tmp_path, listener, variable):
     # Nothing was downloaded yet, and nothing is before the ports are known to be free.
     stack = Stack(tmp_path, downloaded=False)
@@ -124,7 +126,9 @@ def test_missing_tools(tmp_path):
     home = tmp_path / "home" / "bin"
     home.mkdir(parents=True)
     script(home / "java", "echo 'java version \"11.0.1\"'")
-    assert "home/bin/java is version 11, too old" in stack.failed("up", PATH=str(tools_folder), JAVA_HOME=str(home.parent))
+    assert "home/bin/java is version 11, too old" in stack.failed(
+        "up", PATH=str(tools_folder), JAVA_HOME=str(home.parent)
+    )
 
 
 def test_missing_venv_module(monkeypatch):
@@ -186,12 +190,15 @@ def test_another_process_with_the_pid_is_left_alone(remembered):
 
 
 def test_a_process_that_does_not_end_by_itself(remembered):
-    ignores = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    ignores = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
     process = Process.start("stubborn", [sys.executable, "-c", ignores])
     while "up" not in (remembered / "stubborn.log").read_text():
         pass
     assert Process.load("stubborn").pid == process.pid
     assert process.stop(0.5) is False
+    assert process._child.poll() is not None
     assert Process.load("stubborn") is None
 
 

@@ -76,17 +76,14 @@ class Engine:
 
 
 def _preparations(role, database, settings):
-    """What a session needs first. `readonly` is last: nothing can be set behind it."""
+    """What a session needs first. Settings go in one statement: behind `readonly` no other could be set."""
     if role:
         yield f"SET ROLE {_identifier(role)}"
     if database:
         yield f"USE {_identifier(database)}"
     # The engine takes `1 + 1` for a statement unless told otherwise; the server does not.
-    plain = {"implicit_select": "0", **settings}
-    readonly = plain.pop("readonly", None)
-    yield "SET " + ", ".join(f"{_name(name)} = {_quoted(value)}" for name, value in plain.items())
-    if readonly is not None:
-        yield f"SET readonly = {_quoted(readonly)}"
+    settings = {"implicit_select": "0", **settings}
+    yield "SET " + ", ".join(f"{_name(name)} = {_quoted(value)}" for name, value in settings.items())
 
 
 def _name(name):
