@@ -31,12 +31,7 @@ use crate::{
 /// to poll and its counters grow. The same arguments with the same --now give the same bytes. Each record has a number
 /// of its own in `inet_diag_msg_socket_cookie`. Records go to the topic, which must be there, or into a file.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  xtcp-ingest generate --rows 200000 --faults all=5 --json
-  xtcp-ingest generate --rows 1000 --mix e2=1 --now 2026-09-01T12:00:00Z --out records.bin
-  xtcp-ingest generate --rows 10000000 --rate 50000
-
-`generate --help` lists the faults and oddities.")]
+#[command(after_help = format!("{EXAMPLES}\n`generate --help` lists the faults and oddities."))]
 #[command(after_long_help = after_long_help())]
 pub(super) struct Generate {
     /// Records that must land, exactly; those of faults come on top
@@ -245,16 +240,20 @@ impl Sent {
     }
 }
 
-fn after_long_help() -> String {
-    format!(
-        "\
+const EXAMPLES: &str = "\
 Examples:
   xtcp-ingest generate --rows 200000 --faults all=5 --json
   xtcp-ingest generate --rows 1000 --mix e2=1 --now 2026-09-01T12:00:00Z --out records.bin
   xtcp-ingest generate --rows 10000000 --rate 50000
+";
 
-Faults, with the reason that their piece is diverted for. A number is a count or a percentage of the rows. A reason stands
-for all its faults in turn, `all` for each fault (with --out: for each that a file can hold).
+fn after_long_help() -> String {
+    format!(
+        "\
+{EXAMPLES}
+Faults, with the reason that their piece is diverted for. A number is a count or a
+percentage of the rows. A reason stands for all its faults in turn, `all` for each fault
+(with --out: for each that a file can hold).
 {}
 Oddities, all of which land:
 {}",
