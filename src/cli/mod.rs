@@ -5,6 +5,7 @@
 
 mod config;
 mod failure;
+mod generate;
 mod inspect;
 mod output;
 mod settings;
@@ -25,6 +26,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Generate(Box<generate::Generate>),
     Inspect(inspect::Inspect),
     #[command(subcommand)]
     Config(config::Command),
@@ -43,6 +45,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let done = match cli.command {
+        Command::Generate(command) => command.run(),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(command) => config::run(command),
     };

@@ -3,4 +3,5 @@
 
 mod bootstrap;
 mod clickhouse_client;
+mod generate;
 mod support;
