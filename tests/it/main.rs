@@ -3,4 +3,8 @@
 
 mod bootstrap;
 mod clickhouse_client;
+mod process;
+mod proxy;
+mod run;
 mod support;
+mod topic;
