@@ -8,6 +8,7 @@ mod failure;
 mod generate;
 mod inspect;
 mod output;
+mod run;
 mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -30,6 +31,7 @@ enum Command {
     Inspect(inspect::Inspect),
     #[command(subcommand)]
     Config(config::Command),
+    Run(run::Command),
 }
 
 /// Runs the command of these arguments, the program's name first.
@@ -48,6 +50,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Generate(command) => command.run(),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(command) => config::run(command),
+        Command::Run(command) => run::run(command),
     };
     done.unwrap_or_else(|failure| failure.report())
 }

@@ -1,6 +1,6 @@
 //! Topics: are they there, how large are they, create them.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use rdkafka::{
     ClientConfig,
@@ -68,6 +68,18 @@ impl Admin {
         }
     }
 
+    /// The names of all topics that the account may see.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn topics(&self) -> Result<BTreeSet<String>, Error> {
+        let names = |client: &BaseConsumer<Plain>| {
+            let metadata = client.fetch_metadata(None, TIMEOUT)?;
+            Ok(metadata.topics().iter().map(|topic| topic.name().to_owned()).collect())
+        };
+        self.blocking("metadata".into(), names).await
+    }
+
     /// The number of brokers in the cluster.
     ///
     /// # Errors
@@ -95,13 +107,12 @@ impl Admin {
     pub async fn create_topic(
         &self,
         topic: &str,
-        partitions: u32,
-        replication: u32,
+        partitions: i32,
+        replication: i32,
         settings: &[(String, String)],
     ) -> Result<bool, Error> {
         let failed = |error: &KafkaError| Error::new(format!("creation of topic `{topic}`"), &*self.brokers, error);
-        let count = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-        let mut new = NewTopic::new(topic, count(partitions), TopicReplication::Fixed(count(replication)));
+        let mut new = NewTopic::new(topic, partitions, TopicReplication::Fixed(replication));
         for (name, value) in settings {
             new = new.set(name, value);
         }

@@ -63,7 +63,7 @@ impl Consumer {
         let _ = consumer.context().consumer.set(Arc::downgrade(&consumer));
         consumer.subscribe(&[&topic]).map_err(|error| failed("subscription", &error))?;
 
-        let offsets = Offsets::new(consumer.clone());
+        let offsets = Offsets::new(Arc::downgrade(&consumer), &kafka.brokers);
         let stop = Arc::new(AtomicBool::new(false));
         let (left, closed) = mpsc::channel();
         let stopped = stop.clone();
@@ -71,6 +71,8 @@ impl Consumer {
             .name("kafka-consumer".into())
             .spawn(move || {
                 serve(&consumer, &stopped);
+                // Leaves the group, revoking what is still owned.
+                drop(consumer);
                 drop(left);
             })
             .map_err(|error| Error::other("consumer", &*kafka.brokers, error.to_string()))?;
@@ -112,11 +114,6 @@ fn serve(consumer: &BaseConsumer<Group>, stop: &AtomicBool) {
                 listener.fatal(Error::other(what, &*group.brokers, "came outside of its partition's queue"));
                 break;
             }
-        }
-    }
-    if consumer.close_queue().is_ok() {
-        while !consumer.closed() {
-            consumer.poll(POLL);
         }
     }
 }

@@ -10,7 +10,7 @@ use rdkafka::{
     types::RDKafkaRespErr,
 };
 
-use super::{Error, Listener, Queue, watermarks};
+use super::{Error, Listener, Queue, Sight, watermarks};
 
 /// What every client has: its log lines go to `tracing`, and the last reason that a connection gave is kept, because
 /// the errors of calls don't carry it.
@@ -112,9 +112,9 @@ impl ClientContext for Group {
     }
 
     fn stats(&self, statistics: Statistics) {
-        if let Some(topic) = statistics.topics.get(&*self.topic) {
-            self.listener.statistics(&watermarks::of_statistics(topic));
-        }
+        let connected = statistics.brokers.values().any(|broker| broker.nodeid >= 0 && broker.state == "UP");
+        let ends = statistics.topics.get(&*self.topic).map(watermarks::ends).unwrap_or_default();
+        self.listener.sight(Sight { connected, ends });
     }
 }
 

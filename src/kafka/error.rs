@@ -20,7 +20,7 @@ impl Error {
     }
 
     /// For what librdkafka has no error of its own.
-    pub(super) fn other(what: impl Into<String>, brokers: impl Into<String>, cause: impl Into<String>) -> Self {
+    pub(crate) fn other(what: impl Into<String>, brokers: impl Into<String>, cause: impl Into<String>) -> Self {
         Self { what: what.into(), brokers: brokers.into(), cause: cause.into(), code: None }
     }
 

@@ -13,6 +13,7 @@ mod error;
 mod producer;
 mod queue;
 mod rebalance;
+mod topics;
 mod watermarks;
 
 pub use admin::Admin;
@@ -21,5 +22,5 @@ pub use consumer::{Consumer, ConsumerOptions};
 pub use error::Error;
 pub use producer::Producer;
 pub use queue::{Polled, Queue, Value};
-pub use rebalance::{End, Listener, Start};
+pub use rebalance::{End, Listener, Sight, Start};
 pub use watermarks::Watermarks;

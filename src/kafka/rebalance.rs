@@ -22,6 +22,15 @@ pub struct End {
     pub queued_bytes: u64,
 }
 
+/// The cluster as this member sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    /// Some broker is connected.
+    pub connected: bool,
+    /// The ends of the partitions that are read.
+    pub ends: Vec<End>,
+}
+
 /// Who is told. Every call comes on the consumer's thread, which serves the group with nothing else meanwhile: a call
 /// may block, but not for longer than the group waits for a member that rebalances.
 pub trait Listener: Send + Sync + 'static {
@@ -33,8 +42,8 @@ pub trait Listener: Send + Sync + 'static {
     /// committed any more. With `lost` they are somebody else's already, and nothing may be committed at all.
     fn revoked(&self, partitions: &[i32], lost: bool);
 
-    /// What the brokers last told of the partitions that are read.
-    fn statistics(&self, ends: &[End]);
+    /// How things look, now and then.
+    fn sight(&self, sight: Sight);
 
     /// Something failed that librdkafka mends by itself.
     fn trouble(&self, error: Error);

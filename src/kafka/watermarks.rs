@@ -37,7 +37,7 @@ pub(super) fn fetch<C: ConsumerContext>(
 }
 
 /// The ends of those partitions that are read: librdkafka lists the others too, without values.
-pub(super) fn of_statistics(topic: &statistics::Topic) -> Vec<End> {
+pub(super) fn ends(topic: &statistics::Topic) -> Vec<End> {
     topic
         .partitions
         .values()

@@ -4,4 +4,8 @@
 mod bootstrap;
 mod clickhouse_client;
 mod generate;
+mod process;
+mod proxy;
+mod run;
 mod support;
+mod topic;
