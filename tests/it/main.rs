@@ -2,8 +2,12 @@
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
 mod bootstrap;
+mod cases;
 mod clickhouse_client;
+mod content;
+mod fleet;
 mod generate;
+mod oracle;
 mod process;
 mod proxy;
 mod run;
