@@ -40,8 +40,9 @@ test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
 
+# The profile of the tests, so that no dependency is built twice, with some optimisation of the product itself.
 build:
-	cargo build --locked
+	CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo build --locked
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

@@ -1,6 +1,6 @@
 //! The wire cases, through Kafka into ClickHouse.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use xtcp_ingest::epoch::Epoch;
@@ -9,31 +9,8 @@ use crate::{
     content::{self, Row},
     process::Ingest,
     support::bench,
+    wire_cases,
 };
-
-struct Case {
-    name: String,
-    message: Vec<u8>,
-    expected: Value,
-}
-
-fn cases() -> Vec<Case> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut cases = Vec::new();
-    for entry in fs::read_dir(folder).expect("tests/cases") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "bin") {
-            let expected = fs::read_to_string(path.with_extension("json")).expect("a .json beside the .bin");
-            cases.push(Case {
-                name: path.file_stem().expect("a name").to_string_lossy().into_owned(),
-                message: fs::read(&path).expect("the message"),
-                expected: serde_json::from_str(&expected).expect("JSON"),
-            });
-        }
-    }
-    assert!(cases.len() >= 28, "only {} cases found", cases.len());
-    cases
-}
 
 /// A value of a case in the form in which rows are read back.
 fn text(value: &Value, column: &str, epoch: &Epoch) -> String {
@@ -56,7 +33,7 @@ fn errors(list: &Value) -> Vec<(String, i64)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_case_lands_as_it_says() {
     let (database, topic) = bench("cases", 1).await;
-    let cases = cases();
+    let cases = wire_cases::all();
     topic.send(0, cases.iter().map(|case| &case.message));
     let mut ingest = Ingest::start(&database, &topic, &["--until-caught-up"], &[]);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());

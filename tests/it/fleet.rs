@@ -17,7 +17,7 @@ async fn a_mixed_fleet_lands_with_every_count_and_every_value_exact() {
     let (database, topic) = bench("fleet", PARTITIONS).await;
     let sent =
         generate(&topic.name, &["--rows", "200000", "--faults", "all=30", "--oddities", "all=30", "--checksums"]);
-    let settings = [("BATCH_ROWS", "20000"), ("LIMITS_WORKERS", "3")];
+    let settings = [("BATCH_ROWS", "20000"), ("WORKERS", "3")];
     let mut ingest = Ingest::start(&database, &topic, &["--until-caught-up"], &settings);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
 

@@ -13,3 +13,5 @@ mod proxy;
 mod run;
 mod support;
 mod topic;
+#[path = "../wire_cases/mod.rs"]
+mod wire_cases;
