@@ -1,6 +1,6 @@
 //! A fleet of all layouts with every fault and oddity, through Kafka into ClickHouse: counts and content.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use serde_json::Value;
 
@@ -19,7 +19,8 @@ async fn a_mixed_fleet_lands_with_every_count_and_every_value_exact() {
         generate(&topic.name, &["--rows", "200000", "--faults", "all=30", "--oddities", "all=30", "--checksums"]);
     let settings = [("BATCH_ROWS", "20000"), ("WORKERS", "3")];
     let mut ingest = Ingest::start(&database, &topic, &["--until-caught-up"], &settings);
-    assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
+    // A busy machine may take minutes; this is about what lands.
+    assert_eq!(ingest.wait_within(Duration::from_secs(300)).code(), Some(0), "{}", ingest.log());
 
     let mut rows = 0;
     for epoch in content::definitions().registry.epochs() {

@@ -74,9 +74,9 @@ async fn hashed(database: &Database, table: &str, epoch: &Epoch) -> Hashed {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_reads_the_same_rows_from_the_same_envelopes() {
     let (database, topic) = bench("oracle", 3).await;
-    // Not among them is what the server refuses though protobuf allows it: groups, padded varints, more than 32 bits in a
-    // uint32. prost is the second opinion there.
-    let oddities = "duplicate_fields=50,version_last=50,short_address=50,not_utf8=50,two_frames=10";
+    // Not among them is what the server refuses: two envelopes in a message and, though protobuf allows them, groups,
+    // padded varints, and more than 32 bits in a uint32. prost is the second opinion there.
+    let oddities = "duplicate_fields=50,version_last=50,short_address=50,not_utf8=50";
     let sent = generate(&topic.name, &["--rows", "20000", "--mix", "e2=1", "--oddities", oddities]);
     let mut ingest = Ingest::start(&database, &topic, &["--until-caught-up"], &[]);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
