@@ -51,6 +51,12 @@ impl Columns {
         self.data.iter().map(Vec::capacity).sum()
     }
 
+    /// Bytes of memory that are reserved for rows and dictionaries.
+    #[must_use]
+    pub fn reserved(&self) -> usize {
+        self.capacity() + self.dictionaries.iter().map(Dictionary::bytes).sum::<usize>()
+    }
+
     /// A dictionary by its position among the dictionaries.
     #[inline]
     pub fn dictionary_mut(&mut self, dictionary: usize) -> &mut Dictionary {

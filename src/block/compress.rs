@@ -59,6 +59,8 @@ impl FrameWriter {
         if !self.chunk.is_empty() {
             frame(&self.chunk, &mut self.out);
         }
+        // Sealed blocks wait for their turn, at times for long: what the last doubling reserved in vain goes back.
+        self.out.shrink_to_fit();
         self.out
     }
 }

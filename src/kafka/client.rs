@@ -8,7 +8,7 @@ use crate::config;
 const RECEIVE_BYTES: usize = 128 << 20;
 
 /// The share of librdkafka's own queues in memory, all partitions together.
-const QUEUES_BYTES: usize = 96 << 20;
+const QUEUES_BYTES: usize = 64 << 20;
 
 /// Properties of every client: addresses, security, whatever else the operator passes through. What is not the operator's
 /// to set was refused when the configuration was read.
@@ -40,9 +40,9 @@ pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bo
     // back-off would throttle a partition to a few messages a second.
     default("queued.max.messages.kbytes", &queue_kbytes(partitions).to_string());
     default("fetch.queue.backoff.ms", "5");
-    // A response holds on to its memory until its last message is gone, so responses are kept small. A message larger
-    // than this still arrives.
-    default("fetch.message.max.bytes", &(1 << 20).to_string());
+    // A queue that is below its bound gets all of the next response, decompressed, so responses are kept small. A message
+    // larger than this still arrives.
+    default("fetch.message.max.bytes", &(256 << 10).to_string());
     default("fetch.max.bytes", &(8 << 20).to_string());
     default("statistics.interval.ms", "5000");
     if properties.get("group.protocol") != Some("consumer") && properties.get("partition.assignment.strategy").is_none()
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn queues_share_their_memory() {
         assert_eq!(queue_kbytes(1), 2048);
-        assert_eq!(queue_kbytes(96), 1024);
+        assert_eq!(queue_kbytes(64), 1024);
         assert_eq!(queue_kbytes(100_000), 128);
     }
 }

@@ -43,6 +43,13 @@ impl Lane {
         self.blocks.iter().enumerate().map(block).sum()
     }
 
+    /// Bytes of memory that the open batch reserves, more than its rows take: what bounds a process, and no batch, as it
+    /// depends on how the memory was used before.
+    #[must_use]
+    pub fn reserved(&self) -> usize {
+        self.blocks.iter().flatten().map(Columns::reserved).sum()
+    }
+
     /// Rows of the open batch over all tables.
     #[must_use]
     pub fn rows(&self) -> u64 {

@@ -42,6 +42,11 @@ impl Budget {
         !self.has_room() && self.open() >= self.sealed()
     }
 
+    /// Whether sealed blocks leave about as fast as they come. If not, a batch had better grow than wait in line.
+    pub(super) fn flows(&self) -> bool {
+        self.sealed() < self.limit / 4
+    }
+
     /// Bytes of open blocks.
     pub(super) fn open(&self) -> usize {
         self.open.load(Ordering::Acquire)

@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use super::{
+    budget::Budget,
     committer::{Committer, Ledger, owned},
     event::{Closed, Control, Event, Events, Fatal, Unfinished},
     partition::Partition,
@@ -25,7 +26,10 @@ use super::{
     worker::{Command, Worker},
     writer::{Parcel, Writer},
 };
-use crate::{kafka, telemetry::Rebalance};
+use crate::{
+    kafka,
+    telemetry::{Memory, Rebalance},
+};
 
 /// How often floors are committed.
 const COMMIT: Duration = Duration::from_millis(500);
@@ -51,6 +55,7 @@ pub(super) struct Coordinator {
     /// No partition is read any more.
     finishing: bool,
     settled: watch::Sender<BTreeSet<i32>>,
+    budget: Arc<Budget>,
 }
 
 /// What a coordinator works with.
@@ -60,6 +65,7 @@ pub(super) struct Parts {
     pub(super) writer: Arc<Writer>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) report: Arc<Report>,
+    pub(super) budget: Arc<Budget>,
 }
 
 impl Coordinator {
@@ -70,7 +76,7 @@ impl Coordinator {
         events: Events,
         receiver: mpsc::Receiver<Event>,
     ) -> (Self, watch::Receiver<BTreeSet<i32>>) {
-        let Parts { topic, workers, writer, ledger, report } = parts;
+        let Parts { topic, workers, writer, ledger, report, budget } = parts;
         let (settled, seen) = watch::channel(BTreeSet::new());
         let mut tick = interval(COMMIT);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -87,6 +93,7 @@ impl Coordinator {
             generation: 0,
             finishing: false,
             settled,
+            budget,
         };
         (coordinator, seen)
     }
@@ -286,6 +293,7 @@ impl Coordinator {
         for end in &sight.ends {
             if let Some(partition) = self.partitions.get_mut(&end.partition) {
                 partition.end = Some(end.next);
+                partition.queued = end.queued_bytes;
             }
         }
     }
@@ -300,6 +308,11 @@ impl Coordinator {
                 self.report.telemetry.committed(&self.topic, *number, offset);
             }
         }
+        self.report.telemetry.memory(Memory {
+            open: self.budget.open() as u64,
+            sealed: self.budget.sealed() as u64,
+            queued: self.partitions.values().map(|partition| partition.queued).sum(),
+        });
         let settled: BTreeSet<_> =
             self.partitions.values().filter(|p| p.is_settled()).map(|p| p.tenure.partition).collect();
         self.settled.send_if_modified(|seen| {

@@ -2,7 +2,6 @@ use tokio::task::JoinHandle;
 
 use super::{
     super::{
-        budget::Budget,
         event::QUEUE,
         fake::{Offsets, Queue, Server, schema},
         limits::Limits,
@@ -33,17 +32,18 @@ impl Bench {
         let (server, offsets) = (Server::default(), Offsets::default());
         let telemetry = Arc::new(Telemetry::new());
         let report = Report::new(telemetry.clone(), Arc::new(Health::default()));
+        let budget = Budget::new(usize::MAX);
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
             limits: Limits::new(config::Batch { rows: 10, bytes: 1 << 30, age: Duration::from_millis(50) }),
-            budget: Budget::new(usize::MAX),
+            budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),
         };
         let workers = (0..2).map(|number| Worker::start(number, equipment.clone()).expect("a thread")).collect();
         let writer = Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone());
-        let parts = Parts { topic: "t".into(), workers, writer, ledger: Arc::new(offsets.clone()), report };
+        let parts = Parts { topic: "t".into(), workers, writer, ledger: Arc::new(offsets.clone()), report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         Self { events, server, offsets, telemetry, settled, task: tokio::spawn(coordinator.run()) }
     }

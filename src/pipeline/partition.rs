@@ -21,6 +21,8 @@ pub(super) struct Partition {
     pub(super) committed: Option<i64>,
     /// The offset after the last message, as the brokers told it.
     pub(super) end: Option<i64>,
+    /// Bytes that wait in its queue, as the Kafka client told it.
+    pub(super) queued: u64,
     floor: Floor,
     /// What each batch held, until it is acknowledged.
     batches: HashMap<u64, (Held, Counts)>,
@@ -42,6 +44,7 @@ impl Partition {
             sending: JoinSet::new(),
             committed: None,
             end: None,
+            queued: 0,
             floor: Floor::default(),
             batches: HashMap::new(),
             unsettled: 0,

@@ -162,7 +162,7 @@ impl Running {
             schema: start.schema,
             topic: topic.clone(),
             limits: Limits::new(config.batch),
-            budget,
+            budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),
         };
@@ -175,7 +175,7 @@ impl Running {
         let group = Box::new(Group { events: events.clone() });
         let consumer = Consumer::join(&config.kafka, options, group).map_err(RunError::Kafka)?;
         let ledger = Arc::new(consumer.offsets());
-        let parts = Parts { topic, workers, writer, ledger, report };
+        let parts = Parts { topic, workers, writer, ledger, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
         Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled })

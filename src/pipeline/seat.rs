@@ -173,7 +173,7 @@ impl Seat {
         }
         if turn.messages > 0 {
             self.opened.get_or_insert_with(Instant::now);
-            self.share.set(self.lane.bytes());
+            self.share.set(self.lane.reserved());
             let held = self.held.get_or_insert_with(|| ledger.open());
             held.consumed(turn.messages as u64, bytes as u64, self.lane.rows() - pieces);
         }

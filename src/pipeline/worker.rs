@@ -187,7 +187,12 @@ impl Lanes {
         moved
     }
 
+    /// Closes batches of age. Not while blocks queue up before the writers: the rows would get there no sooner, and in
+    /// more and smaller parts.
     fn close_due(&mut self) -> bool {
+        if !self.equipment.budget.flows() {
+            return false;
+        }
         let now = Instant::now();
         let limits = self.equipment.limits;
         let mut closed = false;
@@ -223,7 +228,8 @@ impl Lanes {
     fn rest(&self) {
         let now = Instant::now();
         let limits = &self.equipment.limits;
-        let due = self.seats.iter().filter_map(|seat| seat.due(limits)).min();
+        let flows = self.equipment.budget.flows();
+        let due = self.seats.iter().filter(|_| flows).filter_map(|seat| seat.due(limits)).min();
         let rest = due.map_or(REST, |due| due.saturating_duration_since(now).min(REST));
         thread::park_timeout(rest);
     }

@@ -86,6 +86,8 @@ metrics! {
         "Inserts sent again, by the class of the error before.";
     REBALANCES: "rebalances_total" Counter Count ["event"]
         "Changes of the partitions of this process: `assigned`, `revoked` or `lost`.";
+    MEMORY: "memory_bytes" Gauge Bytes ["part"]
+        "Bytes held: `open` batches, `sealed` ones that are not acknowledged, `queued` messages in the Kafka client.";
     BUILD_INFO: "build_info" Gauge Count ["version"]
         "1, with the version of this process.";
 }

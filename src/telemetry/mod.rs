@@ -17,4 +17,4 @@ pub use ledger::{Held, Ledger, Sums};
 pub(crate) use logs::colour;
 pub use logs::init;
 pub use progress::{bar, spinner};
-pub use recorder::{Closed, Outcome, Rebalance, Telemetry};
+pub use recorder::{Closed, Memory, Outcome, Rebalance, Telemetry};

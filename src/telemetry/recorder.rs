@@ -32,6 +32,7 @@ pub struct Telemetry {
     handle: PrometheusHandle,
     ledger: Arc<Ledger>,
     partitions: Mutex<BTreeMap<(Arc<str>, i32), Partition>>,
+    memory: Mutex<Memory>,
     observations: AtomicU32,
     rendering: Mutex<()>,
 }
@@ -40,6 +41,17 @@ pub struct Telemetry {
 struct Partition {
     lag: Option<u64>,
     committed: Option<u64>,
+}
+
+/// Bytes that the flow holds.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Open batches.
+    pub open: u64,
+    /// Sealed blocks that are not acknowledged.
+    pub sealed: u64,
+    /// Messages in the Kafka client's queues.
+    pub queued: u64,
 }
 
 /// What came of an insert.
@@ -103,6 +115,7 @@ impl Telemetry {
             recorder,
             ledger: Arc::default(),
             partitions: Mutex::default(),
+            memory: Mutex::default(),
             observations: AtomicU32::new(0),
             rendering: Mutex::new(()),
         }
@@ -168,6 +181,11 @@ impl Telemetry {
         self.partition(topic, partition, |p| p.committed = u64::try_from(offset).ok());
     }
 
+    /// What the flow holds now.
+    pub fn memory(&self, memory: Memory) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+    }
+
     /// A partition isn't this process's any more: its gauges leave the scrape.
     pub fn forget(&self, topic: &Arc<str>, partition: i32) {
         self.partitions.lock().unwrap_or_else(PoisonError::into_inner).remove(&(Arc::clone(topic), partition));
@@ -180,6 +198,10 @@ impl Telemetry {
         let _one = self.rendering.lock().unwrap_or_else(PoisonError::into_inner);
         self.publish_ledger();
         self.publish_partitions();
+        let Memory { open, sealed, queued } = *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        for (part, bytes) in [("open", open), ("sealed", sealed), ("queued", queued)] {
+            self.gauge(&catalogue::MEMORY, &[part]).set(float(bytes));
+        }
         self.gauge(&catalogue::BUILD_INFO, &[env!("CARGO_PKG_VERSION")]).set(1.0);
         self.handle.render()
     }
