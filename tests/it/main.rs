@@ -2,10 +2,16 @@
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
 mod bootstrap;
+mod cases;
 mod clickhouse_client;
+mod content;
+mod fleet;
 mod generate;
+mod oracle;
 mod process;
 mod proxy;
 mod run;
 mod support;
 mod topic;
+#[path = "../wire_cases/mod.rs"]
+mod wire_cases;
