@@ -3,6 +3,7 @@
 //! Data flows one way: `kafka` → `lane` (frames → records → columns) → `pipeline` (inserts, commit floor) → `clickhouse`.
 //! Inner modules know nothing of outer ones: `wire` ← `epoch` ← `block` ← `lane` ← `pipeline`.
 
+pub mod bench;
 pub mod block;
 pub mod bootstrap;
 pub mod cli;

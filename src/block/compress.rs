@@ -17,6 +17,8 @@ const HEADER: usize = 9;
 #[derive(Debug, Default)]
 pub struct FrameWriter {
     chunk: Vec<u8>,
+    /// Room for one frame at its largest, so that `out` holds nothing but frames.
+    packed: Vec<u8>,
     out: Vec<u8>,
     written: u64,
 }
@@ -28,7 +30,7 @@ impl FrameWriter {
         while !bytes.is_empty() {
             if self.chunk.is_empty() && bytes.len() >= CHUNK {
                 let (whole, rest) = bytes.split_at(CHUNK);
-                frame(whole, &mut self.out);
+                frame(whole, &mut self.packed, &mut self.out);
                 bytes = rest;
                 continue;
             }
@@ -36,15 +38,10 @@ impl FrameWriter {
             self.chunk.extend_from_slice(now);
             bytes = rest;
             if self.chunk.len() == CHUNK {
-                frame(&self.chunk, &mut self.out);
+                frame(&self.chunk, &mut self.packed, &mut self.out);
                 self.chunk.clear();
             }
         }
-    }
-
-    /// Adds a little-endian number.
-    pub fn write_u64(&mut self, value: u64) {
-        self.write(&value.to_le_bytes());
     }
 
     /// Bytes added so far.
@@ -57,7 +54,7 @@ impl FrameWriter {
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         if !self.chunk.is_empty() {
-            frame(&self.chunk, &mut self.out);
+            frame(&self.chunk, &mut self.packed, &mut self.out);
         }
         // Sealed blocks wait for their turn, at times for long: what the last doubling reserved in vain goes back.
         self.out.shrink_to_fit();
@@ -65,21 +62,22 @@ impl FrameWriter {
     }
 }
 
-/// Appends one frame.
-fn frame(content: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    let room = lz4_flex::block::get_maximum_output_size(content.len());
-    out.resize(start + CHECKSUM + HEADER + room, 0);
-    let body = &mut out[start + CHECKSUM..];
-    let packed = lz4_flex::block::compress_into(content, &mut body[HEADER..]).expect("the room is the maximum");
+/// Appends one frame to `out`. `packed` is room to work in.
+fn frame(content: &[u8], packed: &mut Vec<u8>, out: &mut Vec<u8>) {
+    let room = CHECKSUM + HEADER + lz4_flex::block::get_maximum_output_size(content.len());
+    if packed.len() < room {
+        packed.resize(room, 0);
+    }
+    let (checksum, body) = packed.split_at_mut(CHECKSUM);
+    let length = lz4_flex::block::compress_into(content, &mut body[HEADER..]).expect("the room is the maximum");
     let narrow = |n: usize| u32::try_from(n).expect("a frame is far below 4 GiB").to_le_bytes();
     body[0] = LZ4;
-    body[1..5].copy_from_slice(&narrow(packed + HEADER));
+    body[1..5].copy_from_slice(&narrow(length + HEADER));
     body[5..9].copy_from_slice(&narrow(content.len()));
-    out.truncate(start + CHECKSUM + HEADER + packed);
     // ClickHouse writes the high half of the hash first.
-    let hash = cityhash_rs::cityhash_102_128(&out[start + CHECKSUM..]).rotate_left(64);
-    out[start..start + CHECKSUM].copy_from_slice(&hash.to_le_bytes());
+    let hash = cityhash_rs::cityhash_102_128(&body[..HEADER + length]).rotate_left(64);
+    checksum.copy_from_slice(&hash.to_le_bytes());
+    out.extend_from_slice(&packed[..CHECKSUM + HEADER + length]);
 }
 
 #[cfg(test)]

@@ -15,6 +15,6 @@ mod tile;
 pub use columns::{Cell, Columns};
 pub use compress::FrameWriter;
 pub use dictionary::Dictionary;
-pub use native::{Encoded, seal};
+pub use native::{Codec, Encoded, seal};
 pub use shape::{Shape, Slot};
 pub use tile::{TILE_ROWS, Tile};

@@ -4,13 +4,40 @@ use bytes::Bytes;
 
 use super::{Columns, Dictionary, FrameWriter, Shape, Slot};
 
-/// An encoded and compressed block.
+/// An encoded block.
 #[derive(Debug, Clone)]
 pub struct Encoded {
-    /// Frames for `decompress=1`.
+    /// The block, compressed or not.
     pub body: Bytes,
     /// Bytes before compression.
     pub native_bytes: u64,
+}
+
+/// How a block is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Codec {
+    /// LZ4 in ClickHouse's frames, for `decompress=1`.
+    #[default]
+    Lz4,
+    /// Not at all.
+    Plain,
+}
+
+/// Where the pieces of a block go.
+trait Sink {
+    fn write(&mut self, bytes: &[u8]);
+}
+
+impl Sink for FrameWriter {
+    fn write(&mut self, bytes: &[u8]) {
+        Self::write(self, bytes);
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
 }
 
 /// `SharedDictionariesWithAdditionalKeys`, the only way a dictionary travels.
@@ -21,8 +48,23 @@ const OWN_KEYS: u64 = 1 << 9 | 1 << 10;
 
 /// Encodes all rows of `columns`.
 #[must_use]
-pub fn seal(shape: &Shape, columns: &Columns) -> Encoded {
-    let mut out = FrameWriter::default();
+pub fn seal(shape: &Shape, columns: &Columns, codec: Codec) -> Encoded {
+    match codec {
+        Codec::Lz4 => {
+            let mut out = FrameWriter::default();
+            encode(shape, columns, &mut out);
+            let native_bytes = out.written();
+            Encoded { body: out.finish().into(), native_bytes }
+        }
+        Codec::Plain => {
+            let mut out = Vec::with_capacity(columns.bytes(shape));
+            encode(shape, columns, &mut out);
+            Encoded { native_bytes: out.len() as u64, body: out.into() }
+        }
+    }
+}
+
+fn encode(shape: &Shape, columns: &Columns, out: &mut impl Sink) {
     let mut counts = Vec::with_capacity(12);
     prost::encoding::encode_varint(shape.slots.len() as u64, &mut counts);
     prost::encoding::encode_varint(columns.rows() as u64, &mut counts);
@@ -33,27 +75,26 @@ pub fn seal(shape: &Shape, columns: &Columns) -> Encoded {
         match *slot {
             Slot::Fixed { .. } | Slot::Text { .. } => out.write(data),
             Slot::Dictionary { dictionary, .. } => {
-                write_dictionary(&mut out, columns.dictionary(dictionary), data.as_chunks().0);
+                write_dictionary(out, columns.dictionary(dictionary), data.as_chunks().0);
             }
         }
     }
-    let native_bytes = out.written();
-    Encoded { body: out.finish().into(), native_bytes }
 }
 
 /// Writes a `LowCardinality(String)` column with the narrowest indexes that the dictionary allows.
-fn write_dictionary(out: &mut FrameWriter, dictionary: &Dictionary, indexes: &[[u8; 4]]) {
+fn write_dictionary(out: &mut impl Sink, dictionary: &Dictionary, indexes: &[[u8; 4]]) {
     let count = dictionary.len() as u64;
     let (kind, width) = match count {
         0..=0x100 => (0, 1),
         0x101..=0x1_0000 => (1, 2),
         _ => (2, 4),
     };
-    out.write_u64(DICTIONARY_VERSION);
-    out.write_u64(OWN_KEYS | kind);
-    out.write_u64(count);
+    let mut number = |number: u64| out.write(&number.to_le_bytes());
+    number(DICTIONARY_VERSION);
+    number(OWN_KEYS | kind);
+    number(count);
     out.write(dictionary.keys());
-    out.write_u64(indexes.len() as u64);
+    out.write(&(indexes.len() as u64).to_le_bytes());
     let mut narrow = Vec::with_capacity(indexes.len() * width);
     match width {
         1 => narrow.extend(indexes.iter().map(|index| index[0])),

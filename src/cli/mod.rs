@@ -3,6 +3,7 @@
 //! Data goes to standard output, logs and progress to standard error. A command ends in an exit code: 0 done, 1 failed,
 //! 2 refused to start because of what it was given.
 
+mod bench;
 mod config;
 mod failure;
 mod generate;
@@ -29,6 +30,7 @@ struct Cli {
 enum Command {
     Generate(Box<generate::Generate>),
     Inspect(inspect::Inspect),
+    Bench(bench::Bench),
     #[command(subcommand)]
     Config(config::Command),
     Run(run::Command),
@@ -49,6 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Generate(command) => command.run(),
         Command::Inspect(inspect) => inspect::run(inspect),
+        Command::Bench(bench) => bench.run(),
         Command::Config(command) => config::run(command),
         Command::Run(command) => run::run(command),
     };

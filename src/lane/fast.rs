@@ -74,16 +74,14 @@ impl Row<'_> {
                 memory.expect(before, index);
             }
             if op.kind == Kind::Varint {
-                let word = load(message, at + usize::from(op.key_len));
-                let stop = !word & GOES_ON;
-                if stop != 0 {
-                    at += usize::from(op.key_len) + (stop.trailing_zeros() as usize >> 3) + 1;
-                    let bits = S::squeeze(word & (stop ^ stop.wrapping_sub(1))) & op.mask;
-                    store(self.tile, op.offset, op.width, row, bits);
-                    before = index;
-                    continue;
-                }
-            } else if op.kind == Kind::Dictionary && op.span != span {
+                let value_at = at + usize::from(op.key_len);
+                let Some((raw, after)) = varint::<S>(message, value_at, load(message, value_at)) else { return false };
+                store(self.tile, op.offset, op.width, row, raw & op.mask);
+                at = after;
+                before = index;
+                continue;
+            }
+            if op.kind == Kind::Dictionary && op.span != span {
                 span = op.span;
                 if span != NO_SPAN {
                     match memory.recall(span, message, at, end) {

@@ -1,0 +1,116 @@
+//! `bench`.
+
+use std::{fs, io, path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::Args;
+
+use super::{
+    Failure, output,
+    settings::{Scope, Settings},
+};
+use crate::{
+    bench::{self, Corpus, Options},
+    bootstrap::Definitions,
+    fleet::{self, Fleet, Mix},
+    lane::Schema,
+    telemetry,
+};
+
+/// Measure how fast messages are decoded, routed, encoded and compressed here, per core and with all cores
+///
+/// Each file holds frames back to back, as `generate --out` writes them; without a file a fleet is made up. Prost decoding
+/// the same bytes is timed in the same rounds, and the ratio is the median over them, so that a noisy machine does no harm.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  xtcp-ingest bench
+  xtcp-ingest generate --rows 200000 --mix e2=1 --out fleet.bin && xtcp-ingest bench fleet.bin --json")]
+pub(super) struct Bench {
+    /// Files of frames back to back [default: a made-up fleet]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Records of the made-up fleet
+    #[arg(long, default_value_t = 100_000, value_name = "N", conflicts_with = "files")]
+    rows: u64,
+    /// Layouts of the made-up fleet with their shares, like `e2=60,legacy=40` [default: all, the newer the more]
+    #[arg(long, value_name = "LAYOUT=SHARE,…", conflicts_with = "files")]
+    mix: Option<String>,
+    /// Seconds to measure
+    #[arg(long, default_value_t = 10.0, value_name = "SECONDS", value_parser = seconds)]
+    seconds: f64,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: Settings<Heeded>,
+}
+
+/// The settings that say how a message becomes a block.
+#[derive(Debug, Clone)]
+struct Heeded;
+
+impl Scope for Heeded {
+    fn heeds(key: &str) -> bool {
+        matches!(key, "kafka.framing" | "schemas_dir" | "batch.rows" | "limits.workers")
+    }
+}
+
+/// A file that can't be read, or holds nothing.
+#[derive(Debug, thiserror::Error)]
+enum Unusable {
+    #[error("can't read {}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("there is nothing to measure: the files are empty")]
+    Empty,
+}
+
+impl Bench {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.settings.clone().load()?.config;
+        let definitions = Definitions::open(config.schemas_dir.as_deref()).map_err(|e| Failure::refused(&e))?;
+        let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
+        let corpus = if self.files.is_empty() { self.fleet(&config, &definitions)? } else { self.read()? };
+        if corpus.messages().is_empty() {
+            return Err(Failure::refused(&Unusable::Empty)
+                .hint("give files of frames back to back, as `generate --out` writes them"));
+        }
+        let options = Options {
+            time: Duration::from_secs_f64(self.seconds),
+            batch_rows: config.batch.rows,
+            threads: config.limits.workers,
+        };
+        let bar = telemetry::bar(100, "%");
+        let report = bench::measure(&schema, &corpus, options, |done| bar.set_position((100.0 * done) as u64));
+        bar.finish_and_clear();
+        if self.json {
+            output::print_json(&report.to_json())?
+        } else {
+            output::print(&report.to_string())?
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn read(&self) -> Result<Corpus, Failure> {
+        let mut messages = Vec::new();
+        for path in &self.files {
+            let bytes = fs::read(path)
+                .map_err(|source| Failure::failed(&Unusable::Unreadable { path: path.clone(), source }))?;
+            messages.extend(Corpus::frames(&bytes));
+        }
+        Ok(Corpus::new(messages))
+    }
+
+    fn fleet(&self, config: &crate::config::Config, definitions: &Definitions) -> Result<Corpus, Failure> {
+        let mix = self.mix.as_deref().map_or(Ok(Mix::Default), fleet::options::mix).map_err(|e| Failure::refused(&e))?;
+        let options =
+            fleet::Options { rows: self.rows, mix, framing: config.kafka.framing, ..fleet::Options::default() };
+        let fleet = Fleet::new(options, &definitions.registry).map_err(|e| Failure::refused(&e))?;
+        Ok(Corpus::new(fleet.filter_map(|message| message.payload)))
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0.1 to 3600 is needed".to_owned()),
+    }
+}
