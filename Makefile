@@ -5,8 +5,10 @@ PYTHON ?= python3
 DEV_DIR := $(or $(XTCP_DEV_DIR),.dev)
 STACK := PYTHONPATH=dev PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m stack
 
+CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos PYTHONPATH=dev PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m chaos
+
 .DEFAULT_GOAL := help
-.PHONY: help up down clean-dev test-dev python
+.PHONY: help up down clean-dev test-dev chaos test-chaos python
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +25,14 @@ clean-dev: python ## stop it, and remove its data, logs and downloads (.dev/)
 test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
+
+chaos: python ## kill everything at seeded moments and compare what landed (SEED= RUNS= MINUTES= SCENARIO= DELIVERY=)
+	@$(STACK) install
+	@$(CHAOS)
+
+test-chaos: python ## show that the harness notices what is lost, doubled or altered
+	@$(STACK) install
+	@$(CHAOS) self-check
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

@@ -61,6 +61,12 @@ class Process:
             return False
         return _started(self.pid) == self.record["started"]
 
+    @property
+    def exit_code(self):
+        """Of a process that this command started and that has ended; None otherwise. A signal's is negative."""
+        child = getattr(self, "_child", None)
+        return None if child is None else child.poll()
+
     def stop(self, patience):
         """Ends it: politely, and after `patience` seconds by force. False if force was needed."""
         polite = self._signal(signal.SIGTERM, patience)
