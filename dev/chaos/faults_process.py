@@ -93,7 +93,7 @@ def rebalance_storm(world, dice):
             guest.start()
             joined += _await(lambda: _ASSIGNED.search(guest.log_since_start()), 4)
             time.sleep(dice.uniform(0.1, 0.9))
-            if dice.random() < 0.5:
+            if dice.random() < 0.7:
                 guest.kill()
             else:
                 guest.ask_to_end()
@@ -106,7 +106,7 @@ def rebalance_storm(world, dice):
 def partition_added(world, dice):
     """One more partition; struck once something of it is committed."""
     number = world.kafka.add_partition(world.topic) - 1
-    if not _await(lambda: world.kafka.committed(world.group, world.topic).get(number, (0,))[0] > 0, 20):
+    if not _await(lambda: world.kafka.committed(world.group, world.topic).get(number, (0,))[0] > 0, 30):
         raise Missed(f"nothing of partition {number} was committed in time")
     return f"partition {number} came, and was consumed"
 

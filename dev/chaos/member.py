@@ -17,6 +17,7 @@ class Member:
     def __init__(self, slot, command, proxy, note_end):
         self.slot = slot
         self.busy = threading.Lock()
+        self._lock = threading.RLock()
         self._command = command
         self._proxy = proxy
         self._note_end = note_end
@@ -48,18 +49,27 @@ class Member:
         """Starts a process where none runs."""
         log = paths.log(self.name)
         self._log_start = log.stat().st_size if log.exists() else 0
-        self._expected = False
-        self._process = Process.start(self.name, self._command(self.slot, self._proxy.port))
+        with self._lock:
+            self._expected = False
+            self._process = Process.start(self.name, self._command(self.slot, self._proxy.port))
 
     def kill(self):
         """kill -9."""
-        self._end(signal.SIGKILL)
+        with self._lock:
+            self.watch()
+            self._expected = True
+            self._frozen = False
+            self._signal(signal.SIGKILL)
+            while self._process.is_alive():
+                time.sleep(0.005)
+            self._process.forget()
 
     def ask_to_end(self):
         """SIGTERM."""
-        self.watch()
-        self._expected = True
-        os.kill(self._process.pid, signal.SIGTERM)
+        with self._lock:
+            self.watch()
+            self._expected = True
+            self._signal(signal.SIGTERM)
 
     def wait_end(self, patience):
         """The exit code of one that was asked to end; None when it had to be killed."""
@@ -75,39 +85,34 @@ class Member:
     def freeze(self):
         """SIGSTOP."""
         self._frozen = True
-        os.kill(self._process.pid, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def thaw(self):
         """SIGCONT."""
         if self._frozen:
             self._frozen = False
-            os.kill(self._process.pid, signal.SIGCONT)
+            self._signal(signal.SIGCONT)
 
     def watch(self):
         """Looks at its memory, and notes it when it has ended although nobody asked it to."""
-        process = self._process
-        if process is None or self._expected:
-            return
-        if process.is_alive():
-            self._peak = max(self._peak, _peak_kib(process.pid))
-        elif not self._expected:
+        with self._lock:
+            if self._process is None or self._expected:
+                return
+            if self._process.is_alive():
+                self._peak = max(self._peak, _peak_kib(self._process.pid))
+                return
             self._expected = True
-            process.forget()
-            self._note_end(self, process.exit_code)
+        self._process.forget()
+        self._note_end(self, self._process.exit_code)
 
     def log_since_start(self):
         """What the present process said."""
         data = paths.log(self.name).read_bytes()[self._log_start :]
         return data.decode(errors="replace")
 
-    def _end(self, number):
-        self.watch()
-        self._expected = True
-        self._frozen = False
-        os.kill(self._process.pid, number)
-        while self._process.is_alive():
-            time.sleep(0.005)
-        self._process.forget()
+    def _signal(self, number):
+        if self._process.is_alive():
+            os.kill(self._process.pid, number)
 
 
 def _peak_kib(pid):

@@ -28,7 +28,7 @@ SERVICES = {
 # With three brokers the broker that is killed is a leader, and it is what the run is about.
 THREE_BROKERS = {**SERVICES, "kill_broker": 0, "kill_leader": 8}
 KINDS = [*PROCESSES, *SERVICES, "kill_leader"]
-SCENARIOS = ["mixed", "leader", *PROCESSES, *SERVICES]
+SCENARIOS = ["mixed", "leader", "refused_rows", *PROCESSES, *SERVICES]
 
 # Faults of each track that a run begins with; more follow while too few have struck.
 FIRST = 5
@@ -50,12 +50,14 @@ class Plan:
     def __init__(self, seed, scenario):
         self.seed = seed
         self.scenario = scenario
+        # Of the records' numbers each multiple of this is refused by the tables themselves; 0 for none.
+        self.refuse_every = 97 if scenario == "refused_rows" else 0
         draw = random.Random(f"{seed}/settings")
         self.members = draw.choice([1, 2, 2, 3, 3])
         self.partitions = draw.randint(2, 5)
         self.rows_per_second = draw.choice([250, 400, 600])
-        self.batch_rows = draw.choice([40, 100, 250])
-        self.batch_age_ms = draw.choice([100, 200, 400])
+        self.batch_rows = draw.choice([100, 250, 600])
+        self.batch_age_ms = draw.choice([150, 300, 600])
         self.insert_timeout_seconds = draw.choice([2, 4])
         self.protocol = draw.choice(["classic", "classic", "classic static", "consumer"])
 
@@ -73,6 +75,8 @@ class Plan:
         while True:
             kinds = [k for k in weights if self.scenario in KINDS or drawn.get(k, 0) < _ONCE.get(k, 1 << 30)]
             kind = draw.choices(kinds, [weights[k] for k in kinds])[0]
+            if "kill_leader" in weights and count == 0:
+                kind = "kill_leader"
             drawn[kind] = drawn.get(kind, 0) + 1
             count += 1
             yield Step(draw.uniform(0.05, 0.6), kind, f"{self.seed}/{number}/{count}")

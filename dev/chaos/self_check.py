@@ -15,7 +15,7 @@ SABOTAGE = [
     ("a row deleted", f"ALTER TABLE {{db}}.{_ROWS} DELETE WHERE {_KEY} = {{number}} {_NOW}", "lost"),
     (
         "a value altered",
-        f"ALTER TABLE {{db}}.{_ROWS} UPDATE record_counter = record_counter + 1 WHERE {_KEY} = {{number}} {_NOW}",
+        f"ALTER TABLE {{db}}.{_ROWS} UPDATE nsid = nsid + 1 WHERE {_KEY} = {{number}} {_NOW}",
         "altered",
     ),
     ("a row invented", f"INSERT INTO {{db}}.{_ROWS} ({_KEY}) VALUES (4000000000)", "never sent"),

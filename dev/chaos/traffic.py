@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections import Counter
 from urllib.parse import unquote_plus
 
@@ -36,6 +37,7 @@ class Traffic:
         self._under_way = set()
         self._landed = Counter()
         self._codes = Counter()
+        self._last = {}
 
     def begin(self, request):
         """An insert has begun."""
@@ -54,6 +56,7 @@ class Traffic:
             if code == 0:
                 request.landed = True
                 self._landed[request.slot] += 1
+                self._last[request.slot] = time.monotonic()
             self._lock.notify_all()
 
     def under_way(self, slot=None):
@@ -65,6 +68,11 @@ class Traffic:
         """Inserts that the server has taken, those of one member left out."""
         with self._lock:
             return sum(count for slot, count in self._landed.items() if slot != but_of)
+
+    def idle_seconds(self, slot):
+        """How long ago the last insert of a member landed."""
+        with self._lock:
+            return time.monotonic() - self._last.get(slot, 0)
 
     def codes(self, code):
         """How often the server itself has answered with a code."""

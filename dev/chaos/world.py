@@ -5,6 +5,7 @@ import time
 from contextlib import contextmanager
 
 from stack import paths
+from stack.trouble import Trouble
 
 from .clickhouse_client import ClickHouseClient
 from .member import Member
@@ -16,7 +17,11 @@ SESSION_MS = 2000
 SHUTDOWN_SECONDS = 8
 _LEASE_SECONDS = 30
 _WATCH_SECONDS = 0.2
+_IDLE_SECONDS = 2
 _GUEST = 9
+_ERRORS = "xtcp_flat_records_errors"
+_FINDINGS = 20
+_TABLES_SECONDS = 60
 
 
 class World:
@@ -46,7 +51,20 @@ class World:
         self.kafka.create_topic(self.topic, self.plan.partitions, replication)
         for member in self.members:
             member.start()
+        if self.plan.refuse_every:
+            self._wait_for_tables()
+            self.refuse_rows()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def refuse_rows(self):
+        """Makes the tables refuse some rows, those of the reference too."""
+        for table in self.tables():
+            name = table.partition(".")[2]
+            if name != _ERRORS:
+                check = f"inet_diag_msg_socket_cookie % {self.plan.refuse_every} != 0"
+                self.clickhouse.execute(f"ALTER TABLE {table} ADD CONSTRAINT refused CHECK {check}")
+            self.clickhouse.execute(f"CREATE DATABASE IF NOT EXISTS {self.reference}")
+            self.clickhouse.execute(f"CREATE TABLE {self.reference}.{name} AS {table}")
 
     def end(self):
         """Stops what runs and closes what listens."""
@@ -71,11 +89,11 @@ class World:
 
     @contextmanager
     def lease(self, dice):
-        """A member that no other fault has."""
+        """A member that no other fault has, rather one that has work."""
         end = time.monotonic() + _LEASE_SECONDS
         order = dice.sample(self.members, len(self.members))
         while time.monotonic() < end:
-            for member in order:
+            for member in sorted(order, key=lambda member: self.traffic.idle_seconds(member.slot) > _IDLE_SECONDS):
                 if member.busy.acquire(blocking=False):
                     try:
                         yield member
@@ -121,6 +139,13 @@ class World:
         files = [paths.log(member.name) for member in [*self.members, self._guest]]
         return [file for file in files if file.exists()]
 
+    def _wait_for_tables(self):
+        end = time.monotonic() + _TABLES_SECONDS
+        while f"{self.database}.{_ERRORS}" not in self.tables():
+            if time.monotonic() > end:
+                raise Trouble(f"no tables came within {_TABLES_SECONDS} s: see {paths.shown(self.logs()[0])}")
+            time.sleep(0.1)
+
     def _member(self, slot):
         for file in [paths.log(f"ingest-{slot}")]:
             file.unlink(missing_ok=True)
@@ -132,6 +157,12 @@ class World:
     def _ended(self, member, code):
         last = "".join(member.log_since_start().splitlines(keepends=True)[-1:]).strip()
         self.finding(f"{member} ended by itself with {code}: {last[:300]}")
+        # As a supervisor would; a fault that has the member at the moment does it itself.
+        if len(self.findings) < _FINDINGS and member.busy.acquire(blocking=False):
+            try:
+                member.start()
+            finally:
+                member.busy.release()
 
     def _watch(self):
         while not self._watching.wait(_WATCH_SECONDS):

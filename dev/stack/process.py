@@ -65,7 +65,8 @@ class Process:
     def exit_code(self):
         """Of a process that this command started and that has ended; None otherwise. A signal's is negative."""
         child = getattr(self, "_child", None)
-        return None if child is None else child.poll()
+        # Not `poll`: it knows nothing while another thread is asking.
+        return None if child is None or self.is_alive() else child.wait()
 
     def stop(self, patience):
         """Ends it: politely, and after `patience` seconds by force. False if force was needed."""
