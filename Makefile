@@ -5,10 +5,11 @@ PYTHON ?= python3
 DEV_DIR := $(or $(XTCP_DEV_DIR),.dev)
 STACK := PYTHONPATH=dev PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m stack
 
+# Kafka and ClickHouse of the harness's own, beside the stack.
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos PYTHONPATH=dev PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help up down clean-dev test-dev chaos test-chaos python
+.PHONY: help up down clean-dev test-dev chaos chaos-ci test-chaos chaos-binary python
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,13 +27,21 @@ test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
 
-chaos: python ## kill everything at seeded moments and compare what landed (SEED= RUNS= MINUTES= SCENARIO= DELIVERY=)
+chaos: python chaos-binary ## kill everything at seeded moments, compare what landed: SEED= RUNS= MINUTES= SCENARIO= DELIVERY=
 	@$(STACK) install
 	@$(CHAOS)
 
-test-chaos: python ## show that the harness notices what is lost, doubled or altered
+chaos-ci: python chaos-binary ## the same with fixed seeds, for 6 minutes at most
+	@$(STACK) install
+	@SEED=1 RUNS=100 MINUTES=6 $(CHAOS)
+
+test-chaos: python chaos-binary ## show that the harness notices what is lost, doubled or altered
 	@$(STACK) install
 	@$(CHAOS) self-check
+
+# BINARY=path takes a binary that is there.
+chaos-binary:
+	@test -n "$(BINARY)" || cargo build --release --quiet
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

@@ -44,7 +44,8 @@ def _alone(lock):
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Trouble(f"another harness works in {paths.shown(paths.MADE)}; XTCP_DEV_DIR names another folder") from None
+        where = paths.shown(paths.MADE)
+        raise Trouble(f"another harness works in {where}; XTCP_DEV_DIR names another folder") from None
 
 
 def _all(options, product):

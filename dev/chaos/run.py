@@ -46,7 +46,8 @@ class Outcome:
             f"  placed    {judged.rows} rows, {judged.diverted} diverted pieces, {judged.doubled} doubled",
             "  memory    " + ", ".join(f"{who} {peak:.0f} MiB" for who, peak in self.peaks_mib.items()),
         ]
-        lines += [f"  {table:<26}{d['rows']:>8} rows  {d['sum']:016x} {d['xor']:016x}" for table, d in judged.digest.items()]
+        for table, digest in judged.digest.items():
+            lines.append(f"  {table:<26}{digest['rows']:>8} rows  {digest['sum']:016x} {digest['xor']:016x}")
         lines += [f"  ! {finding}" for finding in judged.findings]
         word = "PASSED" if self.passed else "FAILED"
         lines.append(f"{word} seed {self.plan.seed} in {self.seconds:.0f} s")
@@ -72,7 +73,8 @@ def run(services, plan, product, allow_doubled, wanted=WANTED):
         if generator.failure:
             world.finding(generator.failure)
         rows = sum(generator.rows.values())
-        timeline.event("generator", f"{generator.chunks} chunks, {rows} rows, {sum(generator.diverted.values())} faults")
+        broken = sum(generator.diverted.values())
+        timeline.event("generator", f"{generator.chunks} chunks, {rows} rows, {broken} broken pieces")
         committed, ends = _catch_up(world)
         for member in world.members:
             member.ask_to_end()
@@ -86,7 +88,7 @@ def run(services, plan, product, allow_doubled, wanted=WANTED):
     judged = verdict.judge(world.clickhouse, world.database, world.reference, generator, allow_doubled)
     verdict.judge_offsets(judged, committed, ends)
     verdict.judge_memory(judged, world.peaks_mib)
-    judged.findings[:0] = world.findings
+    judged.findings[:0] = [*world.findings, *_panics(world)]
     strikes = timeline.strikes
     if sum(strikes.values()) < wanted:
         judged.findings.append(f"only {sum(strikes.values())} faults struck, {wanted} are wanted")
@@ -124,3 +126,11 @@ def _ingest_reference(world, product):
     if done.returncode:
         world.finding(f"the quiet ingest ended with {done.returncode}: {paths.shown(paths.log('reference'))}")
     world.timeline.event("reference", f"the topic ingested in quiet in {time.monotonic() - begin:.1f} s")
+
+
+def _panics(world):
+    """A thread that panicked may leave the process alive."""
+    for log in world.logs():
+        lines = [line for line in log.read_text(errors="replace").splitlines() if "panicked at" in line]
+        if lines:
+            yield f"{log.name}: {len(lines)} panics, the first: {lines[0][:300]}"

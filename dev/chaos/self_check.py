@@ -42,6 +42,11 @@ def run(services, options, product):
         failed |= not noticed
         print(f"  {'noticed' if noticed else 'NOT NOTICED':<12}{what:<20}{'; '.join(findings)}", flush=True)
     clickhouse.execute(f"DROP DATABASE {copy} SYNC")
+    if allow and outcome.verdict.doubled:
+        # What may be under one promise must not be under the other.
+        strict = verdict.judge(clickhouse, world.database, world.reference, sent, allow_doubled=False).findings
+        failed |= not strict
+        print(f"  {'told apart' if strict else 'NOT TOLD':<12}{'as exactly once':<20}{'; '.join(strict)}", flush=True)
     world.forget()
     print("0 passed, 1 failed" if failed else "1 passed, 0 failed")
     return 1 if failed else 0
