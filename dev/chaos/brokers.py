@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 
@@ -17,6 +18,7 @@ _SOURCES = paths.SOURCES / "kafka"
 # Small, and quick to start rather than quick for long.
 _JVM = ["-Xms96m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _START_SECONDS = 120
+_STOP_SECONDS = 1
 
 # What differs from the local stack's broker: short sessions, and a transaction that was left behind ends soon.
 _SHORT = {
@@ -45,6 +47,9 @@ class Brokers:
         self._controllers = controller_ports
         self._processes = [None] * len(ports)
         self._cluster = _identity()
+        self._away = set()
+        self._lock = threading.Lock()
+        self._closed = False
 
     def __len__(self):
         return len(self.ports)
@@ -67,6 +72,7 @@ class Brokers:
 
     def kill(self, number):
         """kill -9."""
+        self._away.add(number)
         process = self._processes[number]
         os.kill(process.pid, signal.SIGKILL)
         while process.is_alive():
@@ -76,6 +82,12 @@ class Brokers:
         """Starts a killed one again and waits until it answers."""
         self._start(number)
         self.wait(number)
+        self._away.discard(number)
+
+    @property
+    def work(self):
+        """Whether clients can work: most of the brokers are there."""
+        return 2 * len(self._away) < len(self)
 
     def wait(self, number):
         """Waits for an answer."""
@@ -87,9 +99,11 @@ class Brokers:
 
     def stop(self):
         """Ends all of them; their data is of no further use."""
-        for process in self._processes:
-            if process:
-                process.stop(0)
+        with self._lock:
+            self._closed = True
+            for process in self._processes:
+                if process:
+                    process.stop(_STOP_SECONDS)
 
     def number_at(self, port):
         """Which broker has that port."""
@@ -102,7 +116,10 @@ class Brokers:
     def _start(self, number):
         logging = f"-Dlog4j2.configurationFile={_SOURCES / 'log4j2.xml'}"
         command = [*_java(), *_JVM, logging, "kafka.Kafka", self._properties(number)]
-        self._processes[number] = Process.start(f"kafka-{number + 1}", command)
+        with self._lock:
+            if self._closed:
+                raise Trouble("the brokers are stopped for good")
+            self._processes[number] = Process.start(f"kafka-{number + 1}", command)
 
     def _properties(self, number):
         return paths.MADE / f"kafka-{number + 1}.properties"

@@ -18,6 +18,7 @@ def kill_clickhouse(world, dice):
     def action(_):
         under_way.append(world.traffic.under_way())
         world.front.kill()
+        world.timeline.event("clickhouse", "is killed")
 
     try:
         request = at(world, stage, action)
@@ -25,6 +26,7 @@ def kill_clickhouse(world, dice):
     finally:
         if under_way:
             world.front.restart()
+            world.timeline.event("clickhouse", "is back")
     return f"killed, {request} {stage} and {under_way[0]} inserts under way; back after {pause} s and its start"
 
 
@@ -72,6 +74,7 @@ def _kill_broker(world, dice, choose, what):
     def action(_):
         killed.append(number)
         world.brokers.kill(number)
+        world.timeline.event("broker", f"{number + 1} is killed")
 
     try:
         request = at(world, stage, action)
@@ -79,4 +82,5 @@ def _kill_broker(world, dice, choose, what):
     finally:
         if killed:
             world.brokers.restart(number)
+            world.timeline.event("broker", f"{number + 1} is back")
     return f"{what} ({number + 1}) killed, {request} {stage}; back after {pause} s and its start"

@@ -16,6 +16,7 @@ from stack.trouble import Trouble
 
 _SOURCES = paths.SOURCES / "clickhouse"
 _START_SECONDS = 90
+_STOP_SECONDS = 1
 
 
 class Front:
@@ -28,6 +29,8 @@ class Front:
         self._spool_base = memory if os.access(memory, os.W_OK) else paths.MADE
         self._spool = None
         self._process = None
+        self._lock = threading.Lock()
+        self._closed = False
         # Set while it answers.
         self.up = threading.Event()
 
@@ -50,7 +53,10 @@ class Front:
         command = [paths.VENV / "bin" / "python", "-m", "front", "--port", self.port, "--name", identity]
         command += ["--data", self._data, "--spool", self._spool, "--log", paths.log("clickhouse-engine")]
         environment = {"PYTHONPATH": str(_SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
-        self._process = Process.start("clickhouse", command, environment)
+        with self._lock:
+            if self._closed:
+                raise Trouble("ClickHouse is stopped for good")
+            self._process = Process.start("clickhouse", command, environment)
         end = time.monotonic() + _START_SECONDS
         while self._name() != identity:
             if not self._process.is_alive() or time.monotonic() > end:
@@ -60,8 +66,10 @@ class Front:
 
     def stop(self):
         """Ends it; its data is of no further use."""
-        if self._process:
-            self._process.stop(0)
+        with self._lock:
+            self._closed = True
+            if self._process:
+                self._process.stop(_STOP_SECONDS)
         if self._spool:
             shutil.rmtree(self._spool, ignore_errors=True)
 

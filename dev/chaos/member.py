@@ -26,6 +26,7 @@ class Member:
         self._expected = False
         self._peak = 0
         self._log_start = 0
+        self._closed = False
 
     def __str__(self):
         return f"member {self.slot}"
@@ -50,6 +51,8 @@ class Member:
         log = paths.log(self.name)
         self._log_start = log.stat().st_size if log.exists() else 0
         with self._lock:
+            if self._closed:
+                return
             self._expected = False
             self._process = Process.start(self.name, self._command(self.slot, self._proxy.port))
 
@@ -63,6 +66,13 @@ class Member:
             while self._process.is_alive():
                 time.sleep(0.005)
             self._process.forget()
+
+    def close(self):
+        """kill -9 of what runs; nothing is started any more, whatever a fault that is under way may want."""
+        with self._lock:
+            self._closed = True
+            if self.is_alive:
+                self.kill()
 
     def ask_to_end(self):
         """SIGTERM."""

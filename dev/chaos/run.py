@@ -76,6 +76,7 @@ def run(services, plan, product, allow_doubled, wanted=WANTED):
         broken = sum(generator.diverted.values())
         timeline.event("generator", f"{generator.chunks} chunks, {rows} rows, {broken} broken pieces")
         committed, ends = _catch_up(world)
+        _see_added(world, committed)
         for member in world.members:
             member.ask_to_end()
         for member in world.members:
@@ -110,6 +111,15 @@ def _catch_up(world):
             world.finding(f"{left} messages were not committed within {_CATCH_UP_SECONDS} s of the last fault")
             return committed, ends
         time.sleep(0.1)
+
+
+def _see_added(world, committed):
+    """A partition that was added has struck when something of it was consumed."""
+    for number in world.added:
+        if committed.get(number, (0, ""))[0] > 0:
+            world.timeline.strike("partition_added", f"partition {number} was consumed")
+        else:
+            world.timeline.missed("partition_added", f"nothing was sent to partition {number}")
 
 
 def _ingest_reference(world, product):

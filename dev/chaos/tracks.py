@@ -25,7 +25,7 @@ class Tracks:
     def run(self):
         """All planned faults, and more while fewer than wanted have struck; gives up when patience ends or
         nothing can strike any more."""
-        threads = [threading.Thread(target=self._track, args=(steps,)) for steps in self._plan.tracks()]
+        threads = [threading.Thread(target=self._track, args=(steps,), daemon=True) for steps in self._plan.tracks()]
         for thread in threads:
             thread.start()
         for thread in [*threads, *self._beside]:
@@ -43,8 +43,9 @@ class Tracks:
             if self._enough(done):
                 return
             time.sleep(step.after)
+            self._world.wait_for_brokers()
             if step.kind in faults.BESIDE:
-                thread = threading.Thread(target=self._strike, args=(step,))
+                thread = threading.Thread(target=self._strike, args=(step,), daemon=True)
                 self._beside.append(thread)
                 thread.start()
                 time.sleep(0.5)
@@ -53,7 +54,9 @@ class Tracks:
 
     def _strike(self, step):
         try:
-            self._timeline.strike(step.kind, faults.by_name(step.kind)(self._world, random.Random(step.dice)))
+            hit = faults.by_name(step.kind)(self._world, random.Random(step.dice))
+            if hit:
+                self._timeline.strike(step.kind, hit)
         except Missed as missed:
             self._timeline.missed(step.kind, str(missed))
         except Exception as error:

@@ -37,6 +37,8 @@ class World:
         self.in_force = Modes()
         self.traffic = Traffic()
         self.findings = []
+        # Partitions that came in the run; whether they were consumed is seen at its end.
+        self.added = []
         self._product = product
         self._proxies = []
         self.members = [self._member(slot) for slot in range(1, plan.members + 1)]
@@ -71,8 +73,7 @@ class World:
         self._watching.set()
         self.in_force.clear()
         for member in [*self.members, self._guest]:
-            if member.is_alive:
-                member.kill()
+            member.close()
         for proxy in self._proxies:
             proxy.close()
 
@@ -81,6 +82,12 @@ class World:
         for name in (self.database, self.reference):
             self.clickhouse.execute(f"DROP DATABASE IF EXISTS {name} SYNC")
         self.kafka.delete_topic(self.topic)
+
+    def wait_for_brokers(self):
+        """While they are away no insert comes that a fault could hit."""
+        end = time.monotonic() + _LEASE_SECONDS
+        while not self.brokers.work and time.monotonic() < end:
+            time.sleep(0.1)
 
     def finding(self, text):
         """Something that must not be."""

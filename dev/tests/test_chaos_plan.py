@@ -59,6 +59,9 @@ class _World:
         self.timeline = Timeline(io.StringIO())
         self.findings = []
 
+    def wait_for_brokers(self):
+        pass
+
     def finding(self, text):
         self.findings.append(text)
 
