@@ -8,8 +8,11 @@ export PYTHONDONTWRITEBYTECODE := 1
 STACK := $(PYTHON) -m stack
 BINARY := $(or $(CARGO_TARGET_DIR),target)/debug/xtcp-ingest
 
+# Kafka and ClickHouse of the harness's own, beside the stack.
+CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak up down clean-dev test-dev python build
+.PHONY: help demo test lint soak up down clean-dev test-dev chaos chaos-ci test-chaos python build
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +46,18 @@ test-dev: python ## test the local stack itself: the front, up and down
 # The profile of the tests, so that no dependency is built twice, with some optimisation of the product itself.
 build:
 	CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo build --locked
+
+chaos: python build ## kill everything at seeded moments, compare what landed: SEED= RUNS= MINUTES= SCENARIO= DELIVERY=
+	@$(STACK) install
+	@$(CHAOS)
+
+chaos-ci: python build ## the same with fixed seeds, for 6 minutes at most
+	@$(STACK) install
+	@SEED=1 RUNS=100 MINUTES=6 $(CHAOS)
+
+test-chaos: python build ## show that the harness notices what is lost, doubled or altered
+	@$(STACK) install
+	@$(CHAOS) self-check
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

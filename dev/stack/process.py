@@ -61,6 +61,13 @@ class Process:
             return False
         return _started(self.pid) == self.record["started"]
 
+    @property
+    def exit_code(self):
+        """Of a process that this command started and that has ended; None otherwise. A signal's is negative."""
+        child = getattr(self, "_child", None)
+        # Not `poll`: it knows nothing while another thread is asking.
+        return None if child is None or self.is_alive() else child.wait()
+
     def stop(self, patience):
         """Ends it: politely, and after `patience` seconds by force. False if force was needed."""
         polite = self._signal(signal.SIGTERM, patience)
