@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 use crate::{
-    epoch::{Epoch, PlainTable, Registry, Table, load},
+    epoch::{Days, Epoch, PlainTable, Registry, Table, load},
     tree::{File, Place, Refused, Report, Tree, TreeError},
 };
 
@@ -23,6 +23,8 @@ pub struct Definitions {
     pub registry: Registry,
     /// The objects in the order in which they are created.
     pub objects: Vec<Object>,
+    /// What of an overlay isn't applied, and why.
+    pub overlay_refused: Vec<String>,
 }
 
 /// One object: its entry in the manifest and what its file says.
@@ -32,6 +34,8 @@ pub struct Object {
     pub entry: Entry,
     /// What the file says.
     pub body: Body,
+    /// Whether it is a deployment's own, and never to hurt the others.
+    pub is_overlay: bool,
 }
 
 /// What an object's file says.
@@ -107,8 +111,12 @@ impl Definitions {
     }
 }
 
-/// The id of the table that takes what can't be placed. The one object that the code knows by its id.
+/// The id of the table that takes what can't be placed.
 pub const ERRORS: &str = "data.flat_errors";
+/// The id of the table that says what was applied: the first table of the manifest.
+pub const LEDGER: &str = "data.schema_migrations";
+/// The id of the table that says who may apply: the second.
+pub const LEASE: &str = "data.schema_lock";
 
 fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let manifest = manifest::read(tree, report)?;
@@ -133,7 +141,7 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
             (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
             (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
         };
-        objects.extend(body.map(|body| Object { entry: entry.clone(), body }));
+        objects.extend(body.map(|body| Object { entry: entry.clone(), body, is_overlay: false }));
     }
     let place = Place { file: tree.name(manifest::FILE), line: 0, field: "objects".to_owned() };
     if registry.is_none() && epochs.is_empty() {
@@ -147,7 +155,7 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
         // An entry that was refused would leave its file without a name.
         check_files(tree, &manifest, report);
     }
-    let definitions = Definitions { manifest, registry: registry?, objects };
+    let definitions = Definitions { manifest, registry: registry?, objects, overlay_refused: Vec::new() };
     check_names(&definitions, report);
     check_parameters(&definitions, report);
     Some(definitions)
@@ -177,8 +185,9 @@ fn check_parameters(definitions: &Definitions, report: &mut Report) {
     let declared = &definitions.manifest.parameters;
     for object in &definitions.objects {
         let Some(ttl) = definitions.table(object).and_then(|table| table.ttl.as_ref()) else { continue };
-        if !declared.iter().any(|p| p.name.value == ttl.days_parameter) {
-            let text = format!("rows leave after `{}`, which is no parameter of the manifest", ttl.days_parameter);
+        let Days::Parameter(name) = &ttl.days else { continue };
+        if !declared.iter().any(|p| p.name.value == *name) {
+            let text = format!("rows leave after `{name}`, which is no parameter of the manifest");
             report.add(&object.entry.id.place, text);
         }
     }

@@ -3,4 +3,6 @@
 
 mod bootstrap;
 mod clickhouse_client;
+mod drift;
+mod setup;
 mod support;
