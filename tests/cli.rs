@@ -70,3 +70,65 @@ fn help_and_version_go_to_standard_output() {
         assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_generated_file_is_what_inspect_finds_in_it() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = folder.path().join("records.bin");
+    let path = path.to_str().expect("a text");
+    let arguments = ["generate", "--rows", "300", "--faults", "all=2", "--oddities", "all=2", "--json", "--out", path];
+    let output = xtcp_ingest(&arguments, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    let sent: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+
+    let output = xtcp_ingest(&["inspect", "--json", path], &[]);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let count = |list: &str, key: &str| {
+        let mut counts = std::collections::BTreeMap::new();
+        for entry in found[list].as_array().expect("a list") {
+            *counts.entry(entry[key].as_str().expect("a text").to_owned()).or_insert(0) += 1;
+        }
+        serde_json::json!(counts)
+    };
+    assert_eq!(count("rows", "table"), sent["rows"]);
+    assert_eq!(count("errors", "reason"), sent["diverted"]);
+    assert_eq!(std::fs::metadata(path).expect("a file").len(), sent["bytes"].as_u64().expect("a count"));
+}
+
+#[test]
+fn the_same_arguments_generate_the_same_file() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let file = |name: &str, seed: &str| {
+        let path = folder.path().join(name);
+        let now = "2026-09-01T12:00:00Z";
+        let out = path.to_str().expect("a text");
+        let output = xtcp_ingest(&["generate", "--rows", "200", "--now", now, "--seed", seed, "--out", out], &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        std::fs::read(&path).expect("a file")
+    };
+    assert!(file("a", "7") == file("b", "7"));
+    assert!(file("c", "8") != file("d", "7"));
+}
+
+#[test]
+fn what_can_not_be_generated_is_refused() {
+    for (arguments, error) in [
+        (&["--faults", "framing=1", "--out", "/dev/null"][..], "`frame_past_message` can't be sent into a file"),
+        (&["--faults", "nonsense=1"], "there is no fault `nonsense`; known are `truncated`"),
+        (&["--mix", "e7=1", "--out", "/dev/null"], "there is no layout `e7`; known are `2/e2`"),
+        (&["--hosts", "2", "--out", "/dev/null"], "2 hosts can't have 5 layouts"),
+        (
+            &["--kafka-framing", "confluent", "--out", "/dev/null"],
+            "`--out` can't be sent with `kafka.framing = confluent`",
+        ),
+        (&["--envelope", "9..5"], "allowed is a number from 1 up, or a range"),
+    ] {
+        let output = xtcp_ingest(&[&["generate"], arguments].concat(), &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(error), "{arguments:?}: {}", text(&output.stderr));
+    }
+    let output = xtcp_ingest(&["generate", "--out", "/nowhere/x"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "error: can't write `/nowhere/x`: No such file or directory (os error 2)\n");
+}

@@ -74,6 +74,7 @@ impl Columns {
     #[inline]
     pub fn push_text(&mut self, column: usize, value: &[u8]) {
         let data = &mut self.data[column];
+        make_room(data, value.len() + 10);
         if value.len() < 0x80 {
             data.push(value.len() as u8);
         } else {
@@ -86,7 +87,9 @@ impl Columns {
     pub fn append(&mut self, shape: &Shape, tile: &mut Tile) {
         for (slot, data) in shape.slots.iter().zip(&mut self.data) {
             if let Some((offset, width)) = slot.place() {
-                data.extend_from_slice(tile.column(offset, width));
+                let rows = tile.column(offset, width);
+                make_room(data, rows.len());
+                data.extend_from_slice(rows);
             }
         }
         self.rows += tile.rows();
@@ -121,5 +124,13 @@ impl Columns {
         self.data.iter_mut().for_each(Vec::clear);
         self.dictionaries.iter_mut().for_each(Dictionary::clear);
         self.rows = 0;
+    }
+}
+
+/// Grows by half: with doubling, the memory of a block would be twice what its rows take.
+#[inline]
+fn make_room(data: &mut Vec<u8>, more: usize) {
+    if data.capacity() - data.len() < more {
+        data.reserve_exact(more.max(data.len() / 2));
     }
 }

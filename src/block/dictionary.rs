@@ -53,6 +53,21 @@ fn ends(value: &[u8]) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
+/// Equality without a call for the lengths that values mostly have.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        0 => true,
+        1..4 => a[0] == b[0] && a[a.len() / 2] == b[b.len() / 2] && a[a.len() - 1] == b[b.len() - 1],
+        4..8 => a.first_chunk::<4>() == b.first_chunk::<4>() && a.last_chunk::<4>() == b.last_chunk::<4>(),
+        8..=16 => a.first_chunk::<8>() == b.first_chunk::<8>() && a.last_chunk::<8>() == b.last_chunk::<8>(),
+        _ => a == b,
+    }
+}
+
 fn full_hash(value: &[u8]) -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // One seed per process: the order of the values does not depend on it, and nobody outside can aim at it.
@@ -66,12 +81,12 @@ impl Dictionary {
     /// The index of a value, which is added if it is new.
     #[inline]
     pub fn index(&mut self, value: &[u8]) -> u32 {
-        if self.value(self.last) == value {
+        if same(self.value(self.last), value) {
             return self.last;
         }
         let slot = (ends(value) % CACHE as u64) as usize;
         let cached = self.cache[slot];
-        if self.value(cached) == value {
+        if same(self.value(cached), value) {
             self.last = cached;
             return cached;
         }

@@ -10,6 +10,7 @@ use super::{
     view::View,
 };
 use crate::{
+    config::Config,
     epoch::{Days, Epoch, PlainTable, Registry, Table, load},
     tree::{File, Place, Refused, Report, Tree, TreeError},
 };
@@ -87,6 +88,18 @@ impl Definitions {
         Ok(Self::of(&tree)?)
     }
 
+    /// Those that a configuration names, the overlay included.
+    ///
+    /// # Errors
+    /// When they can't be read or contradict themselves. What is wrong with the overlay is no error.
+    pub fn configured(config: &Config) -> Result<Self, LoadError> {
+        let definitions = Self::open(config.schemas_dir.as_deref())?;
+        Ok(match &config.overlay_dir {
+            Some(directory) => definitions.with_overlay(directory),
+            None => definitions,
+        })
+    }
+
     /// Those of a tree.
     ///
     /// # Errors
@@ -133,13 +146,8 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let mut objects = Vec::new();
     for entry in &manifest.objects {
         let body = match (entry.kind, file(entry)) {
-            (Kind::Database, _) => Some(Body::Database),
-            (_, None) => None,
             (Kind::Table, Some(file)) if is_epoch(entry) => numbers.get(&file.name).copied().map(Body::Epoch),
-            (Kind::Table, Some(file)) => load::plain_table(file, report).map(Body::Table),
-            (Kind::Merge, Some(file)) => Merge::read(file, report).map(Body::Merge),
-            (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
-            (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
+            (_, file) => body(entry, file, &manifest, report),
         };
         objects.extend(body.map(|body| Object { entry: entry.clone(), body, is_overlay: false }));
     }
@@ -161,6 +169,18 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     Some(definitions)
 }
 
+/// What the file of an object says that is no epoch's table.
+pub(super) fn body(entry: &Entry, file: Option<&File>, manifest: &Manifest, report: &mut Report) -> Option<Body> {
+    match (entry.kind, file) {
+        (Kind::Database, _) => Some(Body::Database),
+        (_, None) => None,
+        (Kind::Table, Some(file)) => load::plain_table(file, report).map(Body::Table),
+        (Kind::Merge, Some(file)) => Merge::read(file, report).map(Body::Merge),
+        (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
+        (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
+    }
+}
+
 /// A file that no object names would define nothing in silence.
 fn check_files(tree: &Tree, manifest: &Manifest, report: &mut Report) {
     let named: HashSet<String> = manifest.objects.iter().filter_map(Entry::file).collect();
@@ -170,7 +190,8 @@ fn check_files(tree: &Tree, manifest: &Manifest, report: &mut Report) {
     }
 }
 
-fn check_names(definitions: &Definitions, report: &mut Report) {
+/// Reports objects whose name another one has.
+pub(super) fn check_names(definitions: &Definitions, report: &mut Report) {
     let mut names = HashSet::new();
     for object in &definitions.objects {
         let entry = &object.entry;
@@ -181,7 +202,8 @@ fn check_names(definitions: &Definitions, report: &mut Report) {
     }
 }
 
-fn check_parameters(definitions: &Definitions, report: &mut Report) {
+/// Reports tables that name a parameter which nobody declares.
+pub(super) fn check_parameters(definitions: &Definitions, report: &mut Report) {
     let declared = &definitions.manifest.parameters;
     for object in &definitions.objects {
         let Some(ttl) = definitions.table(object).and_then(|table| table.ttl.as_ref()) else { continue };

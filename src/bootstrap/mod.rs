@@ -19,6 +19,7 @@ mod ledger;
 mod manifest;
 mod merge;
 mod outcome;
+mod overlay;
 mod parameters;
 mod pass;
 mod patience;

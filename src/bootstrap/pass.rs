@@ -118,8 +118,8 @@ impl<'a, T: Topics> Controller<'a, T> {
         let mut report = self.report();
         let ended = self.run(&mut report).await;
         report.state = match &ended {
-            Ok(()) if self.dials.tables => State::Converged,
-            Ok(()) => State::Unknown,
+            _ if !self.dials.tables => State::Unknown,
+            Ok(()) => State::Converged,
             Err(Error::Occupied(_)) => State::Observed,
             Err(_) => State::Failed,
         };

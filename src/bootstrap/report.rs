@@ -126,6 +126,18 @@ impl Report {
         refused.map(line).collect()
     }
 
+    /// What of these tables of the database keeps rows from being inserted.
+    #[must_use]
+    pub fn blocked<'t>(&self, tables: impl IntoIterator<Item = &'t str>) -> Vec<String> {
+        let names: Vec<String> = tables.into_iter().map(|table| format!("{}.{table}", self.database)).collect();
+        let mut blocked = Vec::new();
+        for outcome in self.objects.iter().filter(|outcome| names.contains(&outcome.name)) {
+            let drift = outcome.drift.iter().filter(|drift| drift.blocks_inserts());
+            blocked.extend(drift.map(|drift| format!("{}: {drift}", outcome.name)));
+        }
+        blocked
+    }
+
     /// Whether the schema is in a state that ingest may stand on.
     #[must_use]
     pub fn is_ready(&self) -> bool {

@@ -5,8 +5,12 @@
 
 mod config;
 mod failure;
+mod generate;
 mod inspect;
 mod output;
+mod run;
+mod schema;
+mod schema_text;
 mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -25,9 +29,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Generate(Box<generate::Generate>),
     Inspect(inspect::Inspect),
     #[command(subcommand)]
     Config(config::Command),
+    Run(run::Command),
+    #[command(subcommand)]
+    Schema(schema::Command),
 }
 
 /// Runs the command of these arguments, the program's name first.
@@ -43,8 +51,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let done = match cli.command {
+        Command::Generate(command) => command.run(),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Config(command) => config::run(command),
+        Command::Run(command) => run::run(command),
+        Command::Schema(command) => schema::run(command),
     };
     done.unwrap_or_else(|failure| failure.report())
 }

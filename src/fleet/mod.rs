@@ -7,6 +7,7 @@
 mod broken;
 mod columns;
 mod crew;
+mod destination;
 mod envelope;
 mod expected;
 pub mod fault;
@@ -16,6 +17,7 @@ mod host;
 mod layout;
 pub mod oddity;
 pub mod options;
+mod pace;
 mod random;
 mod schedule;
 mod slots;
@@ -25,8 +27,10 @@ mod sockets;
 mod tests;
 mod values;
 
+pub use destination::{Destination, SendError};
 pub use expected::{Expected, Message, Totals};
 pub use fault::Fault;
 pub use fleet::Fleet;
 pub use oddity::Oddity;
 pub use options::{Carrier, Mix, OptionError, Options};
+pub use pace::Pace;

@@ -6,8 +6,10 @@
 mod batch;
 mod decode;
 mod divert;
+mod fast;
 #[allow(clippy::module_inception)] // the room is named after what it makes
 mod lane;
+mod memory;
 mod plan;
 mod read;
 mod reason;

@@ -8,6 +8,9 @@ use crate::{
     epoch::{Epoch, Layout, SCHEMA_VERSION, WireType},
 };
 
+/// Operations that never match, behind the last field.
+const SENTINELS: usize = 3;
+
 /// Position of no operation.
 pub(super) const NONE: u16 = u16::MAX;
 
@@ -17,7 +20,7 @@ const DIRECT: usize = 4096;
 /// One layout, compiled.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The fields ascending by number, then two that never match, so that a prediction may always look two further.
+    /// The fields ascending by number, then three that never match, so that a prediction may always look two further.
     pub ops: Vec<Op>,
     direct: Vec<u16>,
     far: HashMap<u32, u16>,
@@ -25,6 +28,8 @@ pub(super) struct Plan {
     pub schema_version: u32,
     /// The signs that a record must show; see [`Op::sign`].
     pub signs: u32,
+    /// The number of spans.
+    pub spans: usize,
     /// The number of text columns.
     pub texts: usize,
     /// Whether a record that decodes without a surprise, signs included, surely has this layout.
@@ -38,25 +43,55 @@ pub(super) struct Op {
     pub key: u64,
     /// The bits of `key` that count.
     pub key_mask: u64,
+    /// The bits of a plain varint that are stored.
+    pub mask: u64,
     /// Bytes of the key.
-    pub key_len: usize,
+    pub key_len: u8,
+    /// How the hot path goes about it.
+    pub kind: Kind,
+    /// The span that the field is part of, or [`NO_SPAN`].
+    pub span: u8,
     /// How the value is read.
     pub read: Read,
     /// The wire type that the value must have.
     pub wire: WireType,
     /// The place of the column's first row in the tile.
-    pub offset: usize,
+    pub offset: u32,
     /// Bytes of the column's values in the tile.
-    pub width: usize,
+    pub width: u8,
     /// The position of the dictionary, or among the text columns.
-    pub part: usize,
+    pub part: u16,
     /// The position of the column.
-    pub column: usize,
+    pub column: u16,
     /// The field number.
     pub number: u32,
     /// The bit of this field among the layout's signs, or 0.
     pub sign: u32,
 }
+
+/// The ways of the hot path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A varint whose low bits are stored.
+    Varint,
+    /// A varint that is more than that.
+    OddVarint,
+    Fixed64,
+    Fixed32,
+    Dictionary,
+    Text,
+    /// No field has it.
+    Never,
+}
+
+/// Of no span.
+pub(super) const NO_SPAN: u8 = u8::MAX;
+
+/// So many dictionary fields make a span worth remembering.
+const SPAN_FIELDS: usize = 3;
+
+/// So many numbers may stand between two dictionary fields of a span.
+const SPAN_GAP: usize = 2;
 
 impl Plan {
     /// Compiles `layout` of `epoch`.
@@ -82,14 +117,18 @@ impl Plan {
                     Slot::Dictionary { dictionary, .. } => dictionary,
                     Slot::Text { text } => text,
                 };
+                let wire = field.proto.wire_type();
+                let kind = Kind::of(wire, read);
                 Op {
                     read,
-                    offset,
-                    width,
-                    part,
-                    column: field.column,
+                    kind: if sign == 0 { kind } else { kind.odd() },
+                    mask: if let Read::Masked(mask) = read { mask } else { 0 },
+                    offset: u32::try_from(offset).expect("a tile is small"),
+                    width: width as u8,
+                    part: part as u16,
+                    column: field.column as u16,
                     sign,
-                    ..Op::of(field.number, field.proto.wire_type())
+                    ..Op::of(field.number, wire)
                 }
             })
             .collect();
@@ -98,6 +137,7 @@ impl Plan {
             ops.push(Op::of(SCHEMA_VERSION, WireType::Varint));
         }
         ops.sort_by_key(|op| op.number);
+        let spans = mark_spans(&mut ops);
         let mut direct = vec![NONE; DIRECT];
         let mut far = HashMap::new();
         for (i, op) in ops.iter().enumerate() {
@@ -109,19 +149,34 @@ impl Plan {
                 }
             }
         }
-        ops.extend([Op::never(), Op::never()]);
+        ops.extend([Op::never(); SENTINELS]);
         let others = epoch.layouts.iter().take_while(|other| other.name != layout.name);
         let trusted = layout.witnesses_its_signs()
             && layout.when.len() < 32
             && others.into_iter().all(|more_specific| layout.excludes(more_specific));
         let signs = (1u32 << layout.when.len().min(31)) - 1;
-        Self { ops, direct, far, schema_version: epoch.number, signs, texts: shape.texts.len(), trusted }
+        Self { ops, direct, far, schema_version: epoch.number, signs, spans, texts: shape.texts.len(), trusted }
     }
 
-    /// What to expect after each operation before any record was seen: the next number, and the lowest one at the start.
+    /// What to expect after each operation before any record was seen: the next number, and the lowest one at the start. At
+    /// most the first sentinel, so that two further is still an operation.
     pub(super) fn first_guess(&self) -> Vec<u16> {
-        let end = self.ops.len() - 2;
+        let end = self.ops.len() - SENTINELS;
         (0..self.ops.len()).map(|i| if i < end { i as u16 + 1 } else { 0 }).collect()
+    }
+
+    /// The position that stands for the start of a record.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.ops.len() - 1
+    }
+
+    /// The operation at a position: one that [`Plan::find`] gave, or up to two further than what was predicted.
+    #[inline(always)]
+    pub(super) fn op(&self, index: usize) -> &Op {
+        debug_assert!(index < self.ops.len());
+        // SAFETY: predictions are positions of fields, or of the first sentinel at most; two more sentinels follow.
+        unsafe { self.ops.get_unchecked(index) }
     }
 
     /// The position of the operation of a field, or [`NONE`].
@@ -143,7 +198,10 @@ impl Op {
         Self {
             key: u64::from_le_bytes(key.try_into().expect("eight bytes")),
             key_mask: (1 << (8 * key_len)) - 1,
-            key_len,
+            mask: 0,
+            key_len: key_len as u8,
+            kind: Kind::of(wire, Read::Version),
+            span: NO_SPAN,
             read: Read::Version,
             wire,
             offset: 0,
@@ -157,6 +215,54 @@ impl Op {
 
     /// Matches only a key of number 0, which is not allowed, and has no way to be read.
     fn never() -> Self {
-        Self { key: 0, key_mask: 0xff, ..Self::of(0, WireType::Len) }
+        Self { key: 0, key_mask: 0xff, kind: Kind::Never, ..Self::of(0, WireType::Len) }
     }
+}
+
+impl Kind {
+    /// The way that looks at more than the value.
+    const fn odd(self) -> Self {
+        match self {
+            Self::Varint => Self::OddVarint,
+            other => other,
+        }
+    }
+
+    const fn of(wire: WireType, read: Read) -> Self {
+        match (wire, read) {
+            (WireType::Varint, Read::Masked(_)) => Self::Varint,
+            (WireType::Varint, _) => Self::OddVarint,
+            (WireType::Fixed64, _) => Self::Fixed64,
+            (WireType::Fixed32, _) => Self::Fixed32,
+            (WireType::Len, Read::Dictionary(_)) => Self::Dictionary,
+            (WireType::Len, _) => Self::Text,
+        }
+    }
+}
+
+/// Marks stretches of dictionary fields with few numbers between them. They describe the host, so the next record mostly
+/// repeats them byte for byte. Returns how many there are.
+fn mark_spans(ops: &mut [Op]) -> usize {
+    let mut spans = 0;
+    let mut start = 0;
+    while start < ops.len() {
+        if ops[start].kind != Kind::Dictionary || ops[start].sign != 0 {
+            start += 1;
+            continue;
+        }
+        let (mut last, mut fields) = (start, 1);
+        for (i, op) in ops.iter().enumerate().skip(start + 1) {
+            match op.kind {
+                Kind::Dictionary if op.sign == 0 => (last, fields) = (i, fields + 1),
+                Kind::Varint if i - last <= SPAN_GAP => {}
+                _ => break,
+            }
+        }
+        if fields >= SPAN_FIELDS && spans < usize::from(NO_SPAN) {
+            ops[start..=last].iter_mut().for_each(|op| op.span = spans as u8);
+            spans += 1;
+        }
+        start = last + 1;
+    }
+    spans
 }

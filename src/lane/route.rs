@@ -6,6 +6,7 @@ use super::{
     Diverted, Lane, Message, Reason, Schema,
     decode::{Row, Scratch},
     divert::{self, Explained},
+    memory::Memory,
     varint::fast_pext,
 };
 use crate::{
@@ -33,8 +34,8 @@ pub struct Decoder {
 #[derive(Debug)]
 struct EpochState {
     tile: Tile,
-    /// By layout and operation: which operation came next the last time.
-    next: Vec<Vec<u16>>,
+    /// By layout.
+    memories: Vec<Memory>,
     /// Unknown fields since the last flush.
     unknown: Vec<(u32, u64)>,
     not_utf8: u64,
@@ -63,7 +64,7 @@ impl Decoder {
     pub fn new(schema: Arc<Schema>) -> Self {
         let epochs = schema.epochs.iter().map(|epoch| EpochState {
             tile: Tile::new(&epoch.table.shape),
-            next: epoch.layouts.iter().map(super::plan::Plan::first_guess).collect(),
+            memories: epoch.layouts.iter().map(Memory::new).collect(),
             unknown: Vec::new(),
             not_utf8: 0,
         });
@@ -92,7 +93,7 @@ impl Decoder {
         match *record {
             [KEY, version, ..] if version < 0x80 => {
                 let epoch = self.schema.epoch(version)?;
-                Some(Place { epoch, layout: self.epochs[epoch].next.len() - 1 })
+                Some(Place { epoch, layout: self.epochs[epoch].memories.len() - 1 })
             }
             _ => self.unversioned,
         }
@@ -109,6 +110,7 @@ pub struct Filling<'a> {
 impl<'a> Filling<'a> {
     pub(super) fn new(lane: &'a mut Lane, decoder: &'a mut Decoder) -> Self {
         assert!(Arc::ptr_eq(&lane.schema, &decoder.schema), "a lane and its decoder share one schema");
+        decoder.epochs.iter_mut().flat_map(|epoch| &mut epoch.memories).for_each(Memory::forget_spans);
         Self { lane, decoder }
     }
 
@@ -173,7 +175,7 @@ impl<'a> Filling<'a> {
     fn record(&mut self, message: Message<'_>, payload: &[u8], index: u32, start: usize, end: usize) -> Outcome {
         if let Some(place) = self.decoder.guess(&payload[start..end]) {
             if self.decoder.schema.epochs[place.epoch].layouts[place.layout].trusted
-                && self.attempt(place, payload, |row, next, pext| row.fast(next, payload, start, end, pext))
+                && self.attempt(place, payload, |row, memory, pext| row.fast(memory, payload, start, end, pext))
             {
                 return Outcome::Placed { target: place.epoch, layout: place.layout };
             }
@@ -249,7 +251,7 @@ impl<'a> Filling<'a> {
         &mut self,
         place: Place,
         payload: &[u8],
-        decode: impl FnOnce(&mut Row<'_>, &mut [u16], bool) -> bool,
+        decode: impl FnOnce(&mut Row<'_>, &mut Memory, bool) -> bool,
     ) -> bool {
         let Self { lane, decoder } = self;
         let Decoder { schema, epochs, scratch, pext, .. } = &mut **decoder;
@@ -261,8 +263,10 @@ impl<'a> Filling<'a> {
         }
         let plan = &epoch.layouts[place.layout];
         let mut row = Row { plan, tile: &mut state.tile, columns, scratch };
-        if !decode(&mut row, &mut state.next[place.layout], *pext) {
+        let memory = &mut state.memories[place.layout];
+        if !decode(&mut row, memory, *pext) {
             row.abandon(&epoch.table.shape);
+            memory.forget_spans();
             return false;
         }
         row.finish(&epoch.table.shape, payload);

@@ -38,10 +38,8 @@ pub(super) struct TablePlan {
     pub target: Arc<Target>,
 }
 
-/// How many emptied blocks are kept for reuse: mapping fresh memory for every block costs more than decoding into it.
-const SPARE_BLOCKS: usize = 4;
-
-/// A spare block that grew beyond this is given back.
+/// Memory of emptied blocks that is kept for reuse, in bytes: mapping fresh memory for every block costs as much as decoding
+/// into it.
 const SPARE_BYTES: usize = 64 << 20;
 
 impl Schema {
@@ -122,12 +120,11 @@ impl Schema {
 
     /// Takes a block back that is no longer needed.
     pub(super) fn recycle(&self, target: usize, mut columns: Columns) {
-        if columns.capacity() <= SPARE_BYTES {
-            columns.clear();
-            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            if spare.len() < SPARE_BLOCKS {
-                spare.push((target, columns));
-            }
+        columns.clear();
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: usize = spare.iter().map(|(_, columns)| columns.capacity()).sum();
+        if kept + columns.capacity() <= SPARE_BYTES {
+            spare.push((target, columns));
         }
     }
 }

@@ -1,1 +1,34 @@
+//! From queue to acknowledged offset: wiring, back-pressure, shutdown.
+//!
+//! ```text
+//! consumer thread ──assigned, revoked──► coordinator ──commit──► Kafka
+//! lane workers    ──closed batches─────►     │  ▲
+//!                                       blocks  outcomes
+//!                                            ▼  │
+//!                                          writer ──INSERT──► ClickHouse
+//! ```
 
+mod backoff;
+mod budget;
+mod caught_up;
+mod committer;
+mod coordinator;
+mod event;
+#[cfg(test)]
+mod fake;
+mod floor;
+mod gate;
+mod limits;
+mod partition;
+mod report;
+mod run;
+mod seat;
+mod shutdown;
+mod sink;
+mod source;
+mod start;
+mod tenure;
+mod worker;
+mod writer;
+
+pub use run::{RunError, RunOptions, run};

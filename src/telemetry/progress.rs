@@ -12,13 +12,13 @@ use tracing_subscriber::fmt::MakeWriter;
 /// All bars of the process. Nothing is drawn when standard error is no terminal.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// A bar that counts up to `total` of `unit`.
+/// A bar that counts up to `total` of `unit`. Its message stands at the end.
 ///
 /// # Panics
 /// Never: the template is a good one.
 #[must_use]
 pub fn bar(total: u64, unit: &str) -> ProgressBar {
-    let template = format!("{{bar:30}} {{human_pos}}/{{human_len}} {unit} · {{per_sec}} · {{eta}} left");
+    let template = format!("{{bar:30}} {{human_pos}}/{{human_len}} {unit} · {{per_sec}} · {{eta}} left{{msg}}");
     let style = ProgressStyle::with_template(&template).expect("a good template").progress_chars("━╸─");
     BARS.add(ProgressBar::new(total).with_style(style))
 }

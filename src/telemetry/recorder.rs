@@ -17,7 +17,10 @@ use super::{
     catalogue::{self, Kind, Metric},
     ledger::Ledger,
 };
-use crate::lane::Reason;
+use crate::{
+    bootstrap::{Action, Report, State},
+    lane::Reason,
+};
 
 /// Upper bounds of the latency buckets, in seconds: 5 ms to the longest default timeout.
 const SECONDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0];
@@ -32,8 +35,17 @@ pub struct Telemetry {
     handle: PrometheusHandle,
     ledger: Arc<Ledger>,
     partitions: Mutex<BTreeMap<(Arc<str>, i32), Partition>>,
+    schema: Mutex<Schema>,
     observations: AtomicU32,
     rendering: Mutex<()>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Schema {
+    state: State,
+    seconds: f64,
+    refused: usize,
+    version: Option<String>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -103,6 +115,7 @@ impl Telemetry {
             recorder,
             ledger: Arc::default(),
             partitions: Mutex::default(),
+            schema: Mutex::default(),
             observations: AtomicU32::new(0),
             rendering: Mutex::new(()),
         }
@@ -180,6 +193,7 @@ impl Telemetry {
         let _one = self.rendering.lock().unwrap_or_else(PoisonError::into_inner);
         self.publish_ledger();
         self.publish_partitions();
+        self.publish_schema();
         self.gauge(&catalogue::BUILD_INFO, &[env!("CARGO_PKG_VERSION")]).set(1.0);
         self.handle.render()
     }
@@ -205,6 +219,28 @@ impl Telemetry {
         for (epoch, count) in &sums.not_utf8 {
             self.counter(&catalogue::NOT_UTF8, &[&epoch.to_string()]).absolute(*count);
         }
+    }
+
+    /// A pass over the schema began, or ended.
+    pub fn schema_pass(&self, report: &Report) {
+        let mut schema = self.schema.lock().unwrap_or_else(PoisonError::into_inner);
+        // What the last pass found stays in sight while the next one is under way.
+        if report.state != State::Running {
+            schema.seconds = report.duration.unwrap_or_default().as_secs_f64();
+            schema.refused = report.count(Action::Refused);
+            self.counter(&catalogue::LEASE_LEFT, &[]).increment(u64::from(report.lease_left));
+        }
+        schema.state = report.state;
+        schema.version = Some(report.schemas_version.clone());
+    }
+
+    fn publish_schema(&self) {
+        let schema = self.schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.gauge(&catalogue::SCHEMA_STATE, &[]).set(f64::from(schema.state.number()));
+        let Some(version) = schema.version else { return };
+        self.gauge(&catalogue::SCHEMA_SECONDS, &[]).set(schema.seconds);
+        self.gauge(&catalogue::SCHEMA_REFUSED, &[]).set(float(schema.refused as u64));
+        self.gauge(&catalogue::SCHEMA_VERSION, &[&version]).set(1.0);
     }
 
     fn publish_partitions(&self) {

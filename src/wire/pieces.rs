@@ -222,7 +222,8 @@ impl<'a> Pieces<'a> {
         while at < end {
             let record_at = at;
             let kind = match record_span(envelope, at) {
-                Ok((_, record_end)) => {
+                Ok((start, record_end)) => {
+                    prefetch(&envelope[start..record_end]);
                     at = record_end;
                     continue;
                 }
@@ -278,6 +279,19 @@ fn record_span(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
         Ok(length) if length <= left => Ok((start, start + length)),
         _ => Err(CutKind::RecordBeyondFrame { length, left }),
     }
+}
+
+/// Asks for a record's bytes ahead of their decoding. Looking a frame through jumps from record to record and waits for memory
+/// each time; what lies between may as well come along.
+#[inline]
+fn prefetch(record: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in record.chunks(64) {
+        // SAFETY: a prefetch reads nothing, and the address is that of a byte of the record.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = record;
 }
 
 /// Whether all of `bytes` is records of an envelope, at least one.

@@ -4,5 +4,10 @@
 mod bootstrap;
 mod clickhouse_client;
 mod drift;
+mod generate;
+mod process;
+mod proxy;
+mod run;
 mod setup;
 mod support;
+mod topic;

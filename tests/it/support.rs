@@ -18,6 +18,11 @@ pub fn clickhouse_url() -> String {
     address("XTCP_INGEST_CLICKHOUSE_URL")
 }
 
+/// The addresses of the Kafka brokers.
+pub fn kafka_brokers() -> String {
+    address("XTCP_INGEST_KAFKA_BROKERS")
+}
+
 /// An address from the environment, or from what `make up` wrote down.
 fn address(variable: &str) -> String {
     let written = || {

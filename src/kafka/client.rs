@@ -1,0 +1,133 @@
+//! librdkafka's properties: ours, then the operator's.
+
+use rdkafka::{ClientConfig, config::RDKafkaLogLevel};
+
+use super::Error;
+use crate::config;
+
+/// What the delivery stands on: an operator can't change these.
+const RESERVED: [(&str, &str); 5] = [
+    ("group.id", "kafka.group"),
+    ("bootstrap.servers", "kafka.brokers"),
+    ("enable.auto.commit", "nothing: offsets are committed once their rows are acknowledged"),
+    ("enable.auto.offset.store", "nothing: offsets are committed once their rows are acknowledged"),
+    ("enable.partition.eof", "nothing: it is set where it is needed"),
+];
+
+/// The largest message that a broker may hold here: 32 MiB and what the protocol wraps around it.
+const RECEIVE_BYTES: usize = 128 << 20;
+
+/// The share of librdkafka's own queues in memory, all partitions together.
+const QUEUES_BYTES: usize = 96 << 20;
+
+/// Properties of every client: addresses, security, whatever else the operator passes through.
+///
+/// # Errors
+/// A property that is not the operator's to set.
+pub(super) fn common(kafka: &config::Kafka) -> Result<ClientConfig, Error> {
+    let mut properties = ClientConfig::new();
+    properties
+        .set("client.id", "xtcp-ingest")
+        .set("bootstrap.servers", &kafka.brokers)
+        .set("receive.message.max.bytes", RECEIVE_BYTES.to_string())
+        .set("reconnect.backoff.max.ms", "5000")
+        .set_log_level(RDKafkaLogLevel::Info);
+    for (name, value) in &kafka.properties {
+        if let Some((_, instead)) = RESERVED.iter().find(|(reserved, _)| reserved == name) {
+            let cause = format!("can't be set in `kafka.properties`; use {instead}");
+            return Err(Error::other(format!("property `{name}`"), &kafka.brokers, cause));
+        }
+        properties.set(name, value.reveal());
+    }
+    Ok(properties)
+}
+
+/// Properties of the consumer of a topic with that many partitions.
+///
+/// # Errors
+/// A property that is not the operator's to set.
+pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bool) -> Result<ClientConfig, Error> {
+    let mut properties = common(kafka)?;
+    let mut default = |name: &str, value: &str| {
+        if properties.get(name).is_none() {
+            properties.set(name, value);
+        }
+    };
+    default("auto.offset.reset", "earliest");
+    default("isolation.level", "read_committed");
+    // The bound holds for each split queue on its own; a queue that is full asks again soon, or the default second of
+    // back-off would throttle a partition to a few messages a second.
+    default("queued.max.messages.kbytes", &queue_kbytes(partitions).to_string());
+    default("fetch.queue.backoff.ms", "5");
+    // A response holds on to its memory until its last message is gone, so responses are kept small. A message larger
+    // than this still arrives.
+    default("fetch.message.max.bytes", &(1 << 20).to_string());
+    default("fetch.max.bytes", &(8 << 20).to_string());
+    default("statistics.interval.ms", "5000");
+    if properties.get("group.protocol") != Some("consumer") && properties.get("partition.assignment.strategy").is_none()
+    {
+        properties.set("partition.assignment.strategy", "cooperative-sticky");
+    }
+    properties
+        .set("group.id", &kafka.group)
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("enable.partition.eof", if report_ends { "true" } else { "false" });
+    Ok(properties)
+}
+
+/// Kilobytes of one split queue, so that all of them stay within their share.
+fn queue_kbytes(partitions: usize) -> usize {
+    (QUEUES_BYTES / 1024 / partitions.max(1)).clamp(128, 2048)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::config::{Framing, Kafka, Secret};
+
+    fn kafka(properties: &[(&str, &str)]) -> Kafka {
+        Kafka {
+            brokers: "127.0.0.1:1".into(),
+            topic: "xtcp".into(),
+            group: "xtcp".into(),
+            framing: Framing::Delimited,
+            properties: properties
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), Secret::new(*value)))
+                .collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    #[test]
+    fn what_the_delivery_stands_on_cannot_be_set() {
+        for (name, _) in RESERVED {
+            let error = common(&kafka(&[(name, "true")])).expect_err(name);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_operator_overrides_a_default() {
+        let properties = consumer(&kafka(&[("auto.offset.reset", "error")]), 3, false).expect("valid");
+        assert_eq!(properties.get("auto.offset.reset"), Some("error"));
+        assert_eq!(properties.get("enable.auto.commit"), Some("false"));
+        assert_eq!(properties.get("partition.assignment.strategy"), Some("cooperative-sticky"));
+    }
+
+    #[test]
+    fn the_consumer_protocol_takes_no_assignment_strategy() {
+        let properties = consumer(&kafka(&[("group.protocol", "consumer")]), 3, false).expect("valid");
+        assert_eq!(properties.get("partition.assignment.strategy"), None);
+        properties.create_native_config().expect("librdkafka takes the properties");
+    }
+
+    #[test]
+    fn queues_share_their_memory() {
+        assert_eq!(queue_kbytes(1), 2048);
+        assert_eq!(queue_kbytes(96), 1024);
+        assert_eq!(queue_kbytes(100_000), 128);
+    }
+}

@@ -1,0 +1,132 @@
+//! librdkafka's callbacks: log lines, errors, statistics, rebalances.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use rdkafka::{
+    ClientContext, Offset, Statistics, TopicPartitionList,
+    config::RDKafkaLogLevel,
+    consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol},
+    error::{KafkaError, KafkaResult},
+    types::RDKafkaRespErr,
+};
+
+use super::{Error, Listener, Queue, Sight, watermarks};
+
+/// What every client has: its log lines go to `tracing`, and the last reason that a connection gave is kept, because
+/// the errors of calls don't carry it.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Plain {
+    reason: Arc<Mutex<Option<String>>>,
+}
+
+impl Plain {
+    /// The reason of the last failure of a connection.
+    pub(super) fn reason(&self) -> Option<String> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, reason: &str) {
+        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+    }
+}
+
+impl ClientContext for Plain {
+    // Every failed attempt to connect is an "error" to librdkafka, several a second. What matters comes back from the
+    // calls and is said once, so its own lines are for debugging.
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        match level {
+            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
+                tracing::error!(target: "librdkafka", facility, "{line}");
+            }
+            _ => tracing::debug!(target: "librdkafka", facility, "{line}"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(target: "librdkafka", %error, "{reason}");
+        self.keep(reason);
+    }
+
+    fn stats(&self, _: Statistics) {}
+}
+
+impl ConsumerContext for Plain {}
+
+/// The consumer's context: hands the life of partitions to the listener.
+pub(super) struct Group {
+    pub(super) plain: Plain,
+    pub(super) topic: Arc<str>,
+    pub(super) brokers: Arc<str>,
+    pub(super) listener: Box<dyn Listener>,
+    /// The consumer itself: a queue can only be split off through its `Arc`.
+    pub(super) consumer: OnceLock<Weak<BaseConsumer<Self>>>,
+}
+
+impl Group {
+    fn partitions(list: &TopicPartitionList) -> Vec<i32> {
+        list.elements().iter().map(|element| element.partition()).collect()
+    }
+
+    fn assign(&self, consumer: &BaseConsumer<Self>, list: &mut TopicPartitionList) -> KafkaResult<()> {
+        // Queues are split before the assignment takes effect: a value that arrived earlier would come through the
+        // consumer's own queue, and its lane would never see it.
+        let Some(shared) = self.consumer.get().and_then(Weak::upgrade) else { return Ok(()) };
+        let mut queues = Vec::with_capacity(list.count());
+        for partition in Self::partitions(list) {
+            match shared.split_partition_queue(&self.topic, partition) {
+                Some(queue) => queues.push((partition, Queue::new(queue, self.topic.clone(), self.brokers.clone()))),
+                None => {
+                    let what = format!("queue of partition {partition}");
+                    self.listener.fatal(Error::other(what, &*self.brokers, "librdkafka doesn't split it off"));
+                    return Ok(());
+                }
+            }
+        }
+        for start in self.listener.assigned(queues) {
+            if let Some(offset) = start.offset {
+                list.set_partition_offset(&self.topic, start.partition, Offset::Offset(offset))?;
+            }
+        }
+        match consumer.rebalance_protocol() {
+            RebalanceProtocol::Cooperative => consumer.incremental_assign(list),
+            _ => consumer.assign(list),
+        }
+    }
+
+    fn revoke(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {
+        self.listener.revoked(&Self::partitions(list), consumer.assignment_lost());
+        match consumer.rebalance_protocol() {
+            RebalanceProtocol::Cooperative => consumer.incremental_unassign(list),
+            _ => consumer.unassign(),
+        }
+    }
+}
+
+impl ClientContext for Group {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        self.plain.log(level, facility, line);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.plain.error(error, reason);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        let connected = statistics.brokers.values().any(|broker| broker.nodeid >= 0 && broker.state == "UP");
+        let ends = statistics.topics.get(&*self.topic).map(watermarks::ends).unwrap_or_default();
+        self.listener.sight(Sight { connected, ends });
+    }
+}
+
+impl ConsumerContext for Group {
+    fn rebalance(&self, consumer: &BaseConsumer<Self>, event: RDKafkaRespErr, list: &mut TopicPartitionList) {
+        let done = if event == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+            self.assign(consumer, list)
+        } else {
+            self.revoke(consumer, list)
+        };
+        if let Err(error) = done {
+            self.listener.fatal(Error::new("rebalance", &*self.brokers, &error));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What can go wrong on Kafka's side, with predicates instead of variants.
+
+use rdkafka::{error::KafkaError, types::RDKafkaErrorCode as Code};
+
+/// A failed exchange with Kafka. Says what was tried, at which brokers, and what came back.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{what} at {brokers}: {cause}{}", hint(*.code))]
+pub struct Error {
+    what: String,
+    brokers: String,
+    cause: String,
+    code: Option<Code>,
+}
+
+impl Error {
+    pub(super) fn new(what: impl Into<String>, brokers: impl Into<String>, error: &KafkaError) -> Self {
+        let code = error.rdkafka_error_code();
+        let cause = code.map_or_else(|| error.to_string(), |code| code.to_string());
+        Self { what: what.into(), brokers: brokers.into(), cause, code }
+    }
+
+    /// For what librdkafka has no error of its own.
+    pub(crate) fn other(what: impl Into<String>, brokers: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { what: what.into(), brokers: brokers.into(), cause: cause.into(), code: None }
+    }
+
+    /// The same error with the reason that the connection itself reported, which says more than the code.
+    pub(super) fn because(mut self, reason: Option<String>) -> Self {
+        if let Some(reason) = reason.filter(|_| self.is_away()) {
+            self.cause = format!("{} ({reason})", self.cause);
+        }
+        self
+    }
+
+    /// No broker answers, or not in time: worth another try.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        matches!(
+            self.code,
+            Some(
+                Code::BrokerTransportFailure
+                    | Code::AllBrokersDown
+                    | Code::OperationTimedOut
+                    | Code::RequestTimedOut
+                    | Code::Resolve
+                    | Code::BrokerNotAvailable
+                    | Code::LeaderNotAvailable
+                    | Code::NotLeaderForPartition
+                    | Code::NetworkException
+                    | Code::CoordinatorLoadInProgress
+                    | Code::CoordinatorNotAvailable
+                    | Code::NotCoordinator
+                    | Code::WaitingForCoordinator
+                    | Code::Authentication
+                    | Code::SSL
+            )
+        )
+    }
+
+    /// The topic doesn't exist, or this account may not see it.
+    #[must_use]
+    pub fn is_unknown_topic(&self) -> bool {
+        matches!(self.code, Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition))
+    }
+
+    /// The account lacks a right.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(
+            self.code,
+            Some(Code::TopicAuthorizationFailed | Code::GroupAuthorizationFailed | Code::ClusterAuthorizationFailed)
+        )
+    }
+
+    /// The group has moved on without this member.
+    #[must_use]
+    pub fn is_stale_member(&self) -> bool {
+        matches!(
+            self.code,
+            Some(
+                Code::IllegalGeneration
+                    | Code::UnknownMemberId
+                    | Code::RebalanceInProgress
+                    | Code::FencedInstanceId
+                    | Code::StaleMemberEpoch
+                    | Code::FencedMemberEpoch
+            )
+        )
+    }
+}
+
+fn hint(code: Option<Code>) -> &'static str {
+    match code {
+        Some(Code::BrokerTransportFailure | Code::AllBrokersDown | Code::OperationTimedOut) => {
+            "; is the address right and the broker up? A wrong password, CA or client certificate looks the same from here"
+        }
+        Some(Code::Authentication) => "; check `sasl.mechanism`, `sasl.username` and `sasl.password`",
+        Some(Code::SSL) => "; check `ssl.ca.location` and the client certificate",
+        Some(Code::UnknownTopic | Code::UnknownTopicOrPartition) => {
+            "; create the topic, or switch the bootstrap's topics on"
+        }
+        Some(Code::TopicAuthorizationFailed) => "; the account needs READ and DESCRIBE on the topic",
+        Some(Code::GroupAuthorizationFailed) => "; the account needs READ on the group",
+        Some(Code::FencedInstanceId | Code::UnreleasedInstanceId) => {
+            "; another member runs under the same `group.instance.id`"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_the_connection_is_shown_with_an_error_of_the_connection_alone() {
+        let away = Error::new("metadata", "b:1", &KafkaError::MetadataFetch(Code::BrokerTransportFailure));
+        assert!(away.is_away());
+        let text = away.because(Some("connection refused".into())).to_string();
+        assert!(text.contains("(connection refused)"), "{text}");
+
+        let denied = Error::new("commit", "b:1", &KafkaError::ConsumerCommit(Code::GroupAuthorizationFailed));
+        assert!(denied.is_denied() && !denied.is_away());
+        let text = denied.because(Some("connection refused".into())).to_string();
+        assert!(!text.contains("refused"), "{text}");
+    }
+
+    #[test]
+    fn a_lost_generation_is_told_from_a_lost_broker() {
+        let stale = Error::new("commit", "b:1", &KafkaError::ConsumerCommit(Code::IllegalGeneration));
+        assert!(stale.is_stale_member() && !stale.is_away());
+    }
+}

@@ -1,0 +1,75 @@
+//! Everything that the coordinator is told, in one queue: what one sender reports arrives in its order.
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{budget::Share, source::Source, tenure::Tenure};
+use crate::{kafka, lane::Batch, telemetry::Held};
+
+/// Where events go. Bounded: a thread that is ahead of the coordinator waits.
+pub(super) type Events = mpsc::Sender<Event>;
+
+/// How many events may wait.
+pub(super) const QUEUE: usize = 1024;
+
+/// Something that happened to a partition, a batch or the group.
+pub(super) enum Event {
+    /// The group or the operator wants something; may take a while.
+    Control(Control),
+    /// A lane closed a batch.
+    Closed { tenure: Tenure, closed: Closed },
+    /// A lane has read its partition to the end and holds nothing.
+    AtEnd(Tenure),
+    /// A worker let go of a lane and its queue.
+    Released(Tenure),
+    /// A block is placed or given up.
+    Settled { tenure: Tenure, batch: u64, placed: bool },
+    /// A commit has its answer.
+    Committed { offsets: Vec<(Tenure, i64)>, result: Result<(), kafka::Error> },
+    /// What the group has committed, read after a commit failed.
+    ReadBack { result: Result<Vec<(Tenure, Option<i64>)>, kafka::Error> },
+    /// The cluster as the consumer sees it.
+    Sight(kafka::Sight),
+    /// Something failed that mends itself.
+    Trouble(kafka::Error),
+}
+
+/// A batch on its way out of its lane.
+pub(super) struct Closed {
+    pub(super) batch: Batch,
+    /// Its pieces in the ledger.
+    pub(super) held: Held,
+    /// The bytes of each block on the account.
+    pub(super) shares: Vec<Share>,
+}
+
+/// What the coordinator does one at a time.
+pub(super) enum Control {
+    /// Partitions come; nothing is fetched before the reply.
+    Assigned { sources: Vec<(i32, Box<dyn Source>)>, reply: oneshot::Sender<Vec<kafka::Start>> },
+    /// Partitions go; they are somebody else's after the reply.
+    Revoked { partitions: Vec<i32>, lost: bool, reply: oneshot::Sender<()> },
+    /// Close what is open, finish what is under way by the deadline, commit.
+    Finish { deadline: tokio::time::Instant, reply: oneshot::Sender<Unfinished> },
+    /// The process can't go on.
+    Fatal(Fatal),
+}
+
+/// What a shutdown left for the next owner to read again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Unfinished {
+    /// Batches that were not acknowledged in time.
+    pub(super) batches: usize,
+    /// Partitions whose last offsets could not be committed.
+    pub(super) uncommitted: usize,
+}
+
+/// Why the process can't go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fatal {
+    /// The consumer is out of order for good.
+    #[error("the consumer can't go on: {0}")]
+    Consumer(kafka::Error),
+    /// A bug: the thread is gone and its partitions with it.
+    #[error("lane worker {0} panicked; its partitions can't be read any more")]
+    Worker(usize),
+}

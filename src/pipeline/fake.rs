@@ -1,0 +1,237 @@
+//! Stand-ins for the two services, for tests of what lies between them.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use super::{
+    committer::Ledger,
+    source::{Look, Source},
+    writer::{About, Refusal, Sink},
+};
+use crate::{
+    config::Framing,
+    epoch, kafka,
+    lane::{Block, Message, Schema},
+};
+
+/// The embedded definitions.
+pub(super) fn schema() -> Arc<Schema> {
+    Schema::new(&epoch::load::embedded().expect("sound definitions"), "errors", Framing::Delimited)
+}
+
+/// Polls a condition for at most ten seconds.
+pub(super) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(10), "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A partition's queue. Every message is an empty one, which is one row of the error table.
+#[derive(Clone, Default)]
+pub(super) struct Queue(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    messages: VecDeque<(i64, Option<Vec<u8>>)>,
+    at_end: bool,
+    polls: u64,
+    wake: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Queue {
+    /// Messages without a value at these offsets.
+    pub(super) fn put(&self, offsets: impl IntoIterator<Item = i64>) {
+        self.put_values(offsets.into_iter().map(|offset| (offset, None)));
+    }
+
+    /// Messages of these values.
+    pub(super) fn put_values(&self, messages: impl IntoIterator<Item = (i64, Option<Vec<u8>>)>) {
+        let mut inner = self.0.lock().expect("alive");
+        let was_empty = inner.messages.is_empty();
+        inner.messages.extend(messages);
+        if was_empty
+            && !inner.messages.is_empty()
+            && let Some(wake) = &inner.wake
+        {
+            wake();
+        }
+    }
+
+    /// Tells the end once, when everything has been read.
+    pub(super) fn end(&self) {
+        self.0.lock().expect("alive").at_end = true;
+    }
+
+    /// Messages that nobody has read.
+    pub(super) fn left(&self) -> usize {
+        self.0.lock().expect("alive").messages.len()
+    }
+
+    /// Looks into the queue so far.
+    pub(super) fn polls(&self) -> u64 {
+        self.0.lock().expect("alive").polls
+    }
+}
+
+impl Source for Queue {
+    fn poll(&self, take: &mut dyn FnMut(Message<'_>)) -> Look {
+        let mut inner = self.0.lock().expect("alive");
+        inner.polls += 1;
+        if let Some((offset, value)) = inner.messages.pop_front() {
+            drop(inner);
+            take(Message { offset, time_ms: None, payload: value.as_deref() });
+            return Look::Message;
+        }
+        if std::mem::take(&mut inner.at_end) { Look::End } else { Look::Empty }
+    }
+
+    fn on_nonempty(&mut self, wake: Box<dyn Fn() + Send + Sync>) {
+        self.0.lock().expect("alive").wake = Some(wake);
+    }
+}
+
+/// A server: answers as told, and remembers what it was asked.
+#[derive(Clone, Default)]
+pub(super) struct Server(Arc<Mutex<Answers>>);
+
+#[derive(Default)]
+struct Answers {
+    /// What each table answers; takes everything if there is nothing here.
+    refusals: BTreeMap<String, About>,
+    /// How long an answer takes.
+    takes: Duration,
+    /// Table and rows of each attempt, and whether it was taken.
+    attempts: Vec<(String, u64, bool)>,
+    under_way: usize,
+    most_under_way: usize,
+}
+
+impl Server {
+    /// What a table answers from now on.
+    pub(super) fn answer(&self, table: &str, refusal: Option<About>) {
+        let refusals = &mut self.0.lock().expect("alive").refusals;
+        match refusal {
+            Some(about) => drop(refusals.insert(table.to_owned(), about)),
+            None => drop(refusals.remove(table)),
+        }
+    }
+
+    /// How long an answer takes from now on.
+    pub(super) fn takes(&self, takes: Duration) {
+        self.0.lock().expect("alive").takes = takes;
+    }
+
+    /// Attempts on a table: refused ones and taken ones.
+    pub(super) fn attempts(&self, table: &str) -> (usize, usize) {
+        let answers = self.0.lock().expect("alive");
+        let of = |taken| answers.attempts.iter().filter(|(name, _, ok)| name == table && *ok == taken).count();
+        (of(false), of(true))
+    }
+
+    /// Rows that were taken.
+    pub(super) fn rows(&self) -> u64 {
+        self.0.lock().expect("alive").attempts.iter().filter(|(_, _, taken)| *taken).map(|(_, rows, _)| rows).sum()
+    }
+
+    /// The most inserts that were under way at once.
+    pub(super) fn most_under_way(&self) -> usize {
+        self.0.lock().expect("alive").most_under_way
+    }
+}
+
+impl Sink for Server {
+    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
+        Box::pin(async move {
+            let takes = {
+                let mut answers = self.0.lock().expect("alive");
+                answers.under_way += 1;
+                answers.most_under_way = answers.most_under_way.max(answers.under_way);
+                answers.takes
+            };
+            tokio::time::sleep(takes).await;
+            let mut answers = self.0.lock().expect("alive");
+            answers.under_way -= 1;
+            let refusal = answers.refusals.get(&block.target.table).copied();
+            answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
+            match refusal {
+                None => Ok(()),
+                Some(about) => Err(Refusal { about, cause: "as told".into() }),
+            }
+        })
+    }
+}
+
+/// The group's offsets: remembers every write, fails as told.
+#[derive(Clone, Default)]
+pub(super) struct Offsets(Arc<Mutex<Written>>);
+
+#[derive(Default)]
+struct Written {
+    committed: BTreeMap<i32, i64>,
+    writes: Vec<(i32, i64)>,
+    reads: usize,
+    attempts: usize,
+    fail: usize,
+}
+
+impl Offsets {
+    /// What is committed for a partition.
+    pub(super) fn of(&self, partition: i32) -> Option<i64> {
+        self.0.lock().expect("alive").committed.get(&partition).copied()
+    }
+
+    /// Another member commits.
+    pub(super) fn set(&self, partition: i32, offset: i64) {
+        self.0.lock().expect("alive").committed.insert(partition, offset);
+    }
+
+    /// That many commits fail from now on.
+    pub(super) fn fail(&self, commits: usize) {
+        self.0.lock().expect("alive").fail = commits;
+    }
+
+    /// Every commit that was taken, in order.
+    pub(super) fn writes(&self) -> Vec<(i32, i64)> {
+        self.0.lock().expect("alive").writes.clone()
+    }
+
+    /// Attempts to write, and reads.
+    pub(super) fn exchanges(&self) -> usize {
+        let written = self.0.lock().expect("alive");
+        written.attempts + written.reads
+    }
+
+    /// How often what is committed was read.
+    pub(super) fn reads(&self) -> usize {
+        self.0.lock().expect("alive").reads
+    }
+}
+
+impl Ledger for Offsets {
+    fn commit(&self, offsets: &[(i32, i64)]) -> Result<(), kafka::Error> {
+        let mut written = self.0.lock().expect("alive");
+        written.attempts += 1;
+        if written.fail > 0 {
+            written.fail -= 1;
+            return Err(kafka::Error::other("commit", "nowhere", "as told"));
+        }
+        for &(partition, offset) in offsets {
+            written.committed.insert(partition, offset);
+            written.writes.push((partition, offset));
+        }
+        Ok(())
+    }
+
+    fn committed(&self, partitions: &[i32]) -> Result<Vec<(i32, Option<i64>)>, kafka::Error> {
+        let mut written = self.0.lock().expect("alive");
+        written.reads += 1;
+        Ok(partitions.iter().map(|partition| (*partition, written.committed.get(partition).copied())).collect())
+    }
+}

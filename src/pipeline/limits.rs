@@ -1,0 +1,48 @@
+//! When a lane closes its batch.
+
+use std::time::Instant;
+
+use crate::{config, telemetry::Closed};
+
+/// A batch is full at rows or bytes, and due at an age: whichever is first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits(config::Batch);
+
+impl Limits {
+    pub(super) const fn new(batch: config::Batch) -> Self {
+        Self(batch)
+    }
+
+    /// Whether no further message should go into the batch, and why.
+    pub(super) const fn full(&self, rows: u64, bytes: usize) -> Option<Closed> {
+        if rows >= self.0.rows {
+            Some(Closed::Rows)
+        } else if bytes >= self.0.bytes {
+            Some(Closed::Bytes)
+        } else {
+            None
+        }
+    }
+
+    /// When a batch whose oldest message came at `opened` is to be closed.
+    pub(super) fn due(&self, opened: Instant) -> Instant {
+        opened + self.0.age
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn whichever_is_first() {
+        let limits = Limits::new(config::Batch { rows: 10, bytes: 1000, age: Duration::from_secs(1) });
+        assert_eq!(limits.full(9, 999), None);
+        assert_eq!(limits.full(10, 0), Some(Closed::Rows));
+        assert_eq!(limits.full(0, 1000), Some(Closed::Bytes));
+        let opened = Instant::now();
+        assert_eq!(limits.due(opened) - opened, Duration::from_secs(1));
+    }
+}

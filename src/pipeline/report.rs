@@ -1,0 +1,154 @@
+//! What the flow says of itself: metrics, health, and one warning a minute for each cause of trouble.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Display,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{tenure::Tenure, writer::About};
+use crate::{
+    http::Health,
+    lane::Block,
+    telemetry::{Every, Outcome, Telemetry},
+};
+
+/// Where the flow reports to.
+pub(super) struct Report {
+    pub(super) telemetry: Arc<Telemetry>,
+    pub(super) health: Arc<Health>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What is out of order now, and why.
+    open: BTreeMap<Subject, String>,
+    /// When each cause was last spoken of.
+    said: HashMap<(&'static str, String), Every>,
+}
+
+impl Report {
+    pub(super) fn new(telemetry: Arc<Telemetry>, health: Arc<Health>) -> Arc<Self> {
+        Arc::new(Self { telemetry, health, state: Mutex::default() })
+    }
+
+    /// An insert has its answer, or none.
+    pub(super) fn insert(&self, block: &Block, took: Duration, refused: Option<About>) {
+        let outcome = if refused.is_some() { Outcome::Failed } else { Outcome::Acknowledged };
+        self.telemetry.insert(&block.target.table, outcome, block.rows, block.body.len() as u64, took);
+        if let Some(about) = refused {
+            self.telemetry.retry(about.class());
+        }
+    }
+
+    /// A block was not taken; it is sent again.
+    pub(super) fn refused(&self, tenure: Tenure, batch: u64, block: &Block, about: About, cause: &str) {
+        let table = &block.target.table;
+        let mut state = self.state();
+        state.open.insert(subject(about, table, tenure, batch), format!("`{table}`: {cause}"));
+        self.publish(&state);
+        if let Some(silent) = say(&mut state, about.class(), table) {
+            let what = match about {
+                About::Server => "insert failed; it is repeated until it is acknowledged",
+                About::Table => {
+                    "the table takes no rows at the moment; the insert is repeated until it is acknowledged"
+                }
+                About::Schema => "the table is not as declared; its rows are held until it is",
+                About::Account => "the account may not insert; its rows are held until it may",
+                About::Rows => "the server refuses some of these rows; all of them are held and sent again",
+            };
+            tracing::warn!(table, partition = tenure.partition, rows = block.rows, silent, cause, "{what}");
+        }
+    }
+
+    /// A table has taken a block.
+    pub(super) fn taken(&self, tenure: Tenure, batch: u64, table: &str) {
+        let mut state = self.state();
+        let mut mended = false;
+        for about in [About::Server, About::Table, About::Schema, About::Account, About::Rows] {
+            mended |= state.open.remove(&subject(about, table, tenure, batch)).is_some();
+        }
+        self.publish(&state);
+        if mended {
+            state.said.retain(|(_, of), _| of != table);
+            tracing::info!(table, "inserts are acknowledged again");
+        }
+    }
+
+    /// A block left with its partition.
+    pub(super) fn given_up(&self, tenure: Tenure, batch: u64, table: &str) {
+        let mut state = self.state();
+        if state.open.remove(&subject(About::Rows, table, tenure, batch)).is_some() {
+            self.publish(&state);
+        }
+    }
+
+    /// Something else failed that mends itself; `kind` tells its like from others.
+    pub(super) fn trouble(&self, kind: &'static str, what: &str, error: &dyn Display) {
+        let mut state = self.state();
+        if let Some(silent) = say(&mut state, kind, "") {
+            tracing::warn!(silent, %error, "{what}");
+        }
+    }
+
+    /// A commit, or the look at what is committed after one, failed.
+    pub(super) fn commit_failed(&self, error: &dyn Display) {
+        self.trouble(
+            "commit",
+            "offsets could not be committed; what is acknowledged stays so and is committed later",
+            error,
+        );
+    }
+
+    /// The cluster as the consumer sees it.
+    pub(super) fn connected(&self, connected: bool) {
+        if connected {
+            self.health.kafka.ok();
+        } else {
+            self.health.kafka.fail("no broker is connected");
+            self.trouble("brokers", "no broker is connected; reading goes on when one is", &"away");
+        }
+    }
+
+    fn publish(&self, state: &State) {
+        let is_schema = |subject: &Subject| matches!(subject, Subject::Schema(_));
+        let first = |schema: bool| state.open.iter().find(|(subject, _)| is_schema(subject) == schema);
+        for (check, open) in [(&self.health.clickhouse, first(false)), (&self.health.schema, first(true))] {
+            match open {
+                Some((_, cause)) => check.fail(cause.as_str()),
+                None => check.ok(),
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is out of order. The server is one, tables are many, and rows are refused block by block.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Server,
+    Table(String),
+    Schema(String),
+    Account(String),
+    Rows(String, Tenure, u64),
+}
+
+fn subject(about: About, table: &str, tenure: Tenure, batch: u64) -> Subject {
+    let table = table.to_owned();
+    match about {
+        About::Server => Subject::Server,
+        About::Table => Subject::Table(table),
+        About::Schema => Subject::Schema(table),
+        About::Account => Subject::Account(table),
+        About::Rows => Subject::Rows(table, tenure, batch),
+    }
+}
+
+fn say(state: &mut State, kind: &'static str, of: &str) -> Option<u64> {
+    state.said.entry((kind, of.to_owned())).or_insert_with(|| Every::new(Every::MINUTE)).ready()
+}

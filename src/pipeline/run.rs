@@ -1,0 +1,215 @@
+//! `xtcp-ingest run`: the parts put together, from the start to the last commit.
+
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::Instant,
+};
+
+use super::{
+    budget::Budget,
+    caught_up::{self, Goal},
+    coordinator::{Coordinator, Group, Parts},
+    event::{Control, Event, Events, Fatal, QUEUE, Unfinished},
+    limits::Limits,
+    report::Report,
+    shutdown::Asked,
+    start::{self, Start},
+    worker::{Equipment, Worker},
+    writer::Writer,
+};
+use crate::{
+    bootstrap::{Definitions, LoadError},
+    clickhouse,
+    config::Config,
+    http::{self, Health, Server},
+    kafka::{self, Consumer, ConsumerOptions},
+    telemetry::Telemetry,
+};
+
+/// How long leaving the group may take: the group finds out by itself if need be.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// How a run differs from one that goes on until it is told to end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunOptions {
+    /// End when everything that the topic held at the start is placed or diverted, and committed.
+    pub until_caught_up: bool,
+}
+
+/// Why a run ended, other than because it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The definitions can't be used.
+    #[error(transparent)]
+    Definitions(#[from] LoadError),
+    /// The HTTP surface can't be served.
+    #[error(transparent)]
+    Http(#[from] http::Error),
+    /// ClickHouse can't be used.
+    #[error(transparent)]
+    ClickHouse(clickhouse::Error),
+    /// Something is not as declared, and nothing but a person can help.
+    #[error("{0}")]
+    Bootstrap(String),
+    /// Kafka can't be used.
+    #[error(transparent)]
+    Kafka(kafka::Error),
+    /// The topic is not among those that the bootstrap creates.
+    #[error("topic {0} doesn't exist; create it, or give another `kafka.topic`")]
+    Topic(String),
+    /// The system refuses something that every process gets.
+    #[error("the system gives no {what}: {source}")]
+    System {
+        /// A thread, a signal handler.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The flow broke off. What was not committed is read again by the next run.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl RunError {
+    /// Whether the start was refused because of what was given, before anything was consumed.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        !matches!(self, Self::System { .. } | Self::Broken(_))
+    }
+}
+
+/// Places records until a signal comes, or, if so asked, until the topic's end at the start is reached.
+///
+/// # Errors
+/// See [`RunError`].
+pub async fn run(config: Config, options: RunOptions) -> Result<(), RunError> {
+    let asked = Asked::listen().map_err(|source| RunError::System { what: "signal handler", source })?;
+    let (telemetry, health) = (Arc::new(Telemetry::new()), Arc::new(Health::default()));
+    let server = Server::bind(config.http.listen).await?;
+    tracing::info!(address = %server.address(), "HTTP surface");
+    let (end, ended) = oneshot::channel::<()>();
+    let surface = tokio::spawn(server.run(telemetry.clone(), health.clone(), async {
+        // Dropped when the run ends, however it ends.
+        let _ = ended.await;
+    }));
+    let result = flow(config, options, asked, telemetry, health).await;
+    drop(end);
+    let _ = surface.await;
+    result
+}
+
+async fn flow(
+    config: Config,
+    options: RunOptions,
+    mut asked: Asked,
+    telemetry: Arc<Telemetry>,
+    health: Arc<Health>,
+) -> Result<(), RunError> {
+    let definitions = Definitions::configured(&config)?;
+    let start = tokio::select! {
+        biased;
+        () = asked.wait() => return Ok(()),
+        start = start::prepare(&config, &definitions, &health, &telemetry) => start?,
+    };
+    let goal = options.until_caught_up.then(|| Goal::new(&start.watermarks));
+    if goal.as_ref().is_some_and(Goal::is_reached) {
+        tracing::info!(topic = config.kafka.topic, "the topic is empty");
+        return Ok(());
+    }
+    let mut running = Running::start(&config, start, goal.is_some(), &telemetry, &health)?;
+    let caught_up = async {
+        match goal {
+            Some(goal) => {
+                let offsets = Arc::new(running.consumer.offsets());
+                caught_up::wait(goal, offsets, running.settled.clone(), &telemetry).await;
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = asked.wait() => {}
+        fatal = &mut running.coordinator => return Err(broken(fatal)),
+        () = caught_up => {}
+    }
+    running.finish(config.limits.shutdown_timeout).await
+}
+
+/// A flow under way.
+struct Running {
+    consumer: Consumer,
+    coordinator: JoinHandle<Fatal>,
+    events: Events,
+    settled: tokio::sync::watch::Receiver<std::collections::BTreeSet<i32>>,
+}
+
+impl Running {
+    fn start(
+        config: &Config,
+        start: Start,
+        report_ends: bool,
+        telemetry: &Arc<Telemetry>,
+        health: &Arc<Health>,
+    ) -> Result<Self, RunError> {
+        let topic: Arc<str> = config.kafka.topic.as_str().into();
+        let (events, receiver) = mpsc::channel(QUEUE);
+        let report = Report::new(telemetry.clone(), health.clone());
+        let budget = Budget::new(config.limits.memory_bytes);
+        let equipment = Equipment {
+            schema: start.schema,
+            topic: topic.clone(),
+            limits: Limits::new(config.batch),
+            budget,
+            events: events.clone(),
+            telemetry: telemetry.clone(),
+        };
+        let workers = (0..config.limits.workers)
+            .map(|number| Worker::start(number, equipment.clone()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| RunError::System { what: "thread", source })?;
+        let writer = Writer::new(Box::new(start.client), config.clickhouse.writers, events.clone(), report.clone());
+        let options = ConsumerOptions { partitions: start.watermarks.len(), report_ends };
+        let group = Box::new(Group { events: events.clone() });
+        let consumer = Consumer::join(&config.kafka, options, group).map_err(RunError::Kafka)?;
+        let ledger = Arc::new(consumer.offsets());
+        let parts = Parts { topic, workers, writer, ledger, report };
+        let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
+        tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
+        Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled })
+    }
+
+    /// Finishes what is in flight, commits, leaves the group.
+    async fn finish(self, patience: Duration) -> Result<(), RunError> {
+        let Self { consumer, mut coordinator, events, .. } = self;
+        let (reply, answer) = oneshot::channel();
+        let finish = Control::Finish { deadline: Instant::now() + patience, reply };
+        let unfinished = async {
+            let _ = events.send(Event::Control(finish)).await;
+            answer.await
+        };
+        let unfinished = tokio::select! {
+            biased;
+            fatal = &mut coordinator => return Err(broken(fatal)),
+            unfinished = unfinished => unfinished.unwrap_or_default(),
+        };
+        let _ = tokio::task::spawn_blocking(move || consumer.leave(LEAVE)).await;
+        coordinator.abort();
+        let Unfinished { batches, uncommitted } = unfinished;
+        if batches > 0 || uncommitted > 0 {
+            tracing::warn!(batches, uncommitted, "ended before everything was placed and committed; it is read again");
+        } else {
+            tracing::info!("ended: everything that was read is placed and committed");
+        }
+        Ok(())
+    }
+}
+
+fn broken(ended: Result<Fatal, tokio::task::JoinError>) -> RunError {
+    RunError::Broken(match ended {
+        Ok(fatal) => fatal.to_string(),
+        Err(error) => format!("the coordinator ended: {error}"),
+    })
+}

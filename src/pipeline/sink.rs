@@ -1,0 +1,32 @@
+//! ClickHouse as the writer sees it: one INSERT a block, and what a refusal is about.
+
+use std::{future::Future, pin::Pin};
+
+use super::writer::{About, Refusal, Sink};
+use crate::{
+    clickhouse::{Class, Client, Error, Insert},
+    lane::Block,
+};
+
+impl Sink for Client {
+    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
+        Box::pin(async move {
+            let columns: Vec<&str> = block.target.columns.iter().map(|(name, _)| name.as_str()).collect();
+            let insert = Insert { table: &block.target.table, columns: &columns, body: &block.body, settings: &[] };
+            Self::insert(self, &insert)
+                .await
+                .map_err(|error| Refusal { about: about(&error), cause: error.to_string() })
+        })
+    }
+}
+
+fn about(error: &Error) -> About {
+    match error.class() {
+        // An answer without a code didn't come from the table.
+        Class::Retry if error.code().is_none() => About::Server,
+        Class::Retry => About::Table,
+        Class::Schema => About::Schema,
+        Class::Split => About::Rows,
+        Class::Fatal => About::Account,
+    }
+}

@@ -1,0 +1,249 @@
+use tokio::sync::mpsc;
+
+use super::{
+    super::{
+        event::{Closed as Batch, QUEUE},
+        fake::{Queue, eventually, schema},
+    },
+    *,
+};
+use crate::config;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+struct Bench {
+    worker: Worker,
+    events: mpsc::Receiver<Event>,
+    budget: Arc<Budget>,
+    telemetry: Arc<Telemetry>,
+    generation: u64,
+}
+
+impl Bench {
+    fn new(rows: u64, age: Duration, memory: usize) -> Self {
+        let (events, receiver) = mpsc::channel(QUEUE);
+        let budget = Budget::new(memory);
+        let telemetry = Arc::new(Telemetry::new());
+        let equipment = Equipment {
+            schema: schema(),
+            topic: "t".into(),
+            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age }),
+            budget: budget.clone(),
+            events,
+            telemetry: telemetry.clone(),
+        };
+        let worker = Worker::start(0, equipment).expect("a thread");
+        Self { worker, events: receiver, budget, telemetry, generation: 0 }
+    }
+
+    fn take(&mut self, partition: i32) -> (Tenure, Queue) {
+        let queue = Queue::default();
+        (self.take_queue(partition, &queue), queue)
+    }
+
+    fn take_queue(&mut self, partition: i32, queue: &Queue) -> Tenure {
+        self.generation += 1;
+        let tenure = Tenure { partition, generation: self.generation };
+        self.worker.tell(Command::Take { tenure, source: Box::new(queue.clone()) });
+        tenure
+    }
+
+    fn next(&mut self) -> Event {
+        let mut next = None;
+        eventually("an event", || {
+            next = self.events.try_recv().ok();
+            next.is_some()
+        });
+        next.expect("an event")
+    }
+
+    fn batch(&mut self) -> (Tenure, Batch) {
+        match self.next() {
+            Event::Closed { tenure, closed } => (tenure, closed),
+            _ => panic!("no batch"),
+        }
+    }
+}
+
+fn range(closed: &Batch) -> (i64, i64) {
+    (closed.batch.first, closed.batch.next)
+}
+
+#[test]
+fn a_batch_closes_at_its_rows_whatever_the_pieces_it_arrives_in() {
+    let mut bench = Bench::new(100, LONG, usize::MAX);
+    let (tenure, queue) = bench.take(3);
+    for piece in 0..25 {
+        queue.put(piece * 10..(piece + 1) * 10);
+        if piece % 7 == 0 {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+    for first in [0, 100] {
+        let (of, closed) = bench.batch();
+        assert_eq!((of, range(&closed)), (tenure, (first, first + 100)));
+        assert_eq!((closed.batch.blocks[0].rows, closed.held.pieces(), closed.shares.len()), (100, 100, 1));
+        assert_eq!(closed.shares[0].bytes(), closed.batch.blocks[0].body.len());
+    }
+    eventually("the rest is read", || queue.left() == 0);
+    assert!(bench.events.try_recv().is_err(), "the third is neither full nor old");
+}
+
+#[test]
+fn a_batch_closes_at_its_age() {
+    let mut bench = Bench::new(1000, Duration::from_millis(50), usize::MAX);
+    let (_, queue) = bench.take(0);
+    queue.put(0..3);
+    let begin = Instant::now();
+    assert_eq!(range(&bench.batch().1), (0, 3));
+    assert!(begin.elapsed() >= Duration::from_millis(45));
+}
+
+#[test]
+fn an_idle_worker_sleeps_and_wakes_at_once() {
+    let mut bench = Bench::new(1, LONG, usize::MAX);
+    let (_, queue) = bench.take(0);
+    eventually("a first look", || queue.polls() > 0);
+    std::thread::sleep(Duration::from_millis(500));
+    let before = queue.polls();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(queue.polls() - before <= 3, "{} looks into an empty queue in 1.5 s", queue.polls() - before);
+    let mut slowest = Duration::ZERO;
+    for offset in 0..20 {
+        let begin = Instant::now();
+        queue.put([offset]);
+        bench.batch();
+        slowest = slowest.max(begin.elapsed());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Without the wake-up it would be found by the round of looks, a second apart.
+    assert!(slowest < Duration::from_millis(600), "{slowest:?}");
+}
+
+#[test]
+fn a_partition_with_a_long_backlog_does_not_starve_the_others() {
+    let mut bench = Bench::new(5000, LONG, usize::MAX);
+    let long = Queue::default();
+    long.put(0..400_000);
+    let (short, many) = (Queue::default(), 5000);
+    short.put(0..many);
+    let a = bench.take_queue(0, &long);
+    let b = bench.take_queue(1, &short);
+    let mut before = 0;
+    loop {
+        let (tenure, _) = bench.batch();
+        if tenure == b {
+            break;
+        }
+        assert_eq!(tenure, a);
+        before += 1;
+        assert!(before <= 4, "the short one waits behind {before} batches of the long one");
+    }
+}
+
+#[test]
+fn what_is_forgotten_goes_back_and_its_queue_is_free_before_anyone_hears_of_it() {
+    let mut bench = Bench::new(1000, LONG, usize::MAX);
+    let queue = Queue::default();
+    queue.put(0..10);
+    let tenure = bench.take_queue(0, &queue);
+    eventually("it is read", || queue.left() == 0 && bench.budget.open() > 0);
+    bench.worker.tell(Command::Forget(tenure));
+    assert!(matches!(bench.next(), Event::Released(of) if of == tenure));
+    assert_eq!(bench.budget.open(), 0);
+    let sums = bench.telemetry.ledger().sums();
+    assert_eq!((sums.consumed, sums.returned, sums.held), (10, 10, 0));
+    queue.put(10..20);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(queue.left(), 10, "nobody reads it any more");
+}
+
+#[test]
+fn a_shutdown_closes_what_is_open() {
+    let mut bench = Bench::new(1000, LONG, usize::MAX);
+    let (first, queue) = bench.take(0);
+    let (second, _) = bench.take(1);
+    queue.put(0..10);
+    eventually("it is read", || queue.left() == 0);
+    bench.worker.tell(Command::Finish);
+    let (tenure, closed) = bench.batch();
+    assert_eq!((tenure, range(&closed)), (first, (0, 10)));
+    assert!(matches!(bench.next(), Event::Released(of) if of == first));
+    assert!(matches!(bench.next(), Event::Released(of) if of == second));
+}
+
+#[test]
+fn over_the_bound_nothing_is_read_until_blocks_are_gone() {
+    let mut bench = Bench::new(100_000, LONG, 50_000);
+    let queue = Queue::default();
+    queue.put_values((0..400).map(|offset| (offset, Some(vec![0xff; 1000]))));
+    bench.take_queue(0, &queue);
+    // Nothing fills a batch, so the bound alone closes them. Blocks compress well here: a share of the size read is kept
+    // as sealed until reading stops.
+    let mut sealed = vec![bench.batch().1];
+    let big = bench.budget.seal(60_000);
+    queue.put_values((400..600).map(|offset| (offset, Some(vec![0xff; 1000]))));
+    std::thread::sleep(Duration::from_millis(300));
+    while let Ok(Event::Closed { closed, .. }) = bench.events.try_recv() {
+        sealed.push(closed);
+    }
+    let (left, open) = (queue.left(), bench.budget.open());
+    assert!(left > 0, "it went on reading over the bound");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!((queue.left(), bench.budget.open()), (left, open));
+    drop(big);
+    drop(sealed);
+    eventually("reading goes on", || {
+        while bench.events.try_recv().is_ok() {}
+        queue.left() == 0
+    });
+}
+
+#[test]
+fn a_message_larger_than_the_bound_goes_through() {
+    let mut bench = Bench::new(100_000, LONG, 1000);
+    let (_, queue) = bench.take(0);
+    queue.put_values((0..3).map(|offset| (offset, Some(vec![0xff; 1 << 20]))));
+    for offset in 0..3 {
+        let closed = bench.batch().1;
+        assert_eq!(range(&closed), (offset, offset + 1));
+    }
+}
+
+#[test]
+fn offsets_that_go_back_begin_a_new_batch() {
+    let mut bench = Bench::new(1000, Duration::from_millis(100), usize::MAX);
+    let queue = Queue::default();
+    queue.put((100..110).chain(0..5));
+    bench.take_queue(0, &queue);
+    assert_eq!(range(&bench.batch().1), (100, 110));
+    assert_eq!(range(&bench.batch().1), (0, 5));
+}
+
+#[test]
+fn the_end_is_told_once_when_nothing_is_open() {
+    let mut bench = Bench::new(1000, Duration::from_millis(50), usize::MAX);
+    let queue = Queue::default();
+    queue.put(0..5);
+    queue.end();
+    let tenure = bench.take_queue(0, &queue);
+    assert_eq!(range(&bench.batch().1), (0, 5));
+    assert!(matches!(bench.next(), Event::AtEnd(of) if of == tenure));
+    std::thread::sleep(Duration::from_millis(150));
+    assert!(bench.events.try_recv().is_err());
+}
+
+#[test]
+fn a_panic_is_told() {
+    struct Broken;
+    impl Source for Broken {
+        fn poll(&self, _: &mut dyn FnMut(crate::lane::Message<'_>)) -> super::super::source::Look {
+            panic!("as told");
+        }
+        fn on_nonempty(&mut self, _: Box<dyn Fn() + Send + Sync>) {}
+    }
+    let mut bench = Bench::new(10, LONG, usize::MAX);
+    let tenure = Tenure { partition: 0, generation: 1 };
+    bench.worker.tell(Command::Take { tenure, source: Box::new(Broken) });
+    assert!(matches!(bench.next(), Event::Control(Control::Fatal(Fatal::Worker(0)))));
+}

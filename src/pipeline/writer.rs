@@ -1,0 +1,207 @@
+//! Blocks to ClickHouse: one INSERT each, repeated until it is acknowledged.
+//!
+//! Nothing is ever given up because of an error: a block leaves when it is placed, or when its partition does. What failed
+//! decides who waits: behind a connection all blocks, behind a server's answer the blocks of that table, and a block that is
+//! refused for its own rows only itself.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use tokio::sync::{Semaphore, watch};
+
+use super::{
+    backoff::backoff,
+    budget::Share,
+    event::{Event, Events},
+    gate::{Gate, Pass},
+    report::Report,
+    tenure::Tenure,
+};
+use crate::lane::Block;
+
+/// Where blocks go.
+pub(super) trait Sink: Send + Sync + 'static {
+    /// Sends one block as one INSERT and waits for the answer.
+    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
+}
+
+/// An insert that was not acknowledged.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// What it is about, and so who has to wait.
+    pub(super) about: About,
+    /// What went wrong, for the operator.
+    pub(super) cause: String,
+}
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum About {
+    /// No answer: the server or the way to it.
+    Server,
+    /// The server can't take anything for this table at the moment.
+    Table,
+    /// The table is not what the blocks are made for.
+    Schema,
+    /// The account, or something else that only an operator mends.
+    Account,
+    /// The rows of this block.
+    Rows,
+}
+
+impl About {
+    /// The name in metrics.
+    pub(super) const fn class(self) -> &'static str {
+        match self {
+            Self::Server => "connection",
+            Self::Table => "retry",
+            Self::Schema => "schema",
+            Self::Account => "fatal",
+            Self::Rows => "split",
+        }
+    }
+}
+
+/// One block on its way.
+pub(super) struct Parcel {
+    pub(super) tenure: Tenure,
+    /// The number of its batch.
+    pub(super) batch: u64,
+    pub(super) block: Block,
+    /// Its bytes on the account, until it has left.
+    pub(super) share: Share,
+    /// Turns true when no further attempt may begin.
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+/// Sends parcels, a bounded number at once.
+pub(super) struct Writer {
+    sink: Box<dyn Sink>,
+    slots: Semaphore,
+    server: Arc<Gate>,
+    tables: Mutex<HashMap<String, Arc<Gate>>>,
+    events: Events,
+    report: Arc<Report>,
+}
+
+impl Writer {
+    /// A writer with at most `slots` inserts under way.
+    pub(super) fn new(sink: Box<dyn Sink>, slots: usize, events: Events, report: Arc<Report>) -> Arc<Self> {
+        Arc::new(Self {
+            sink,
+            slots: Semaphore::new(slots.max(1)),
+            server: Arc::default(),
+            tables: Mutex::default(),
+            events,
+            report,
+        })
+    }
+
+    /// Sends one parcel and tells the coordinator what became of it.
+    pub(super) async fn deliver(self: Arc<Self>, parcel: Parcel) {
+        let mut stop = parcel.stop.clone();
+        let mut failures = 0;
+        let placed = loop {
+            let leave = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break false,
+                leave = self.leave(&parcel.block) => leave,
+            };
+            // An attempt that has begun is finished: its answer is worth more than the time it takes.
+            match self.attempt(&parcel, leave).await {
+                Ok(()) => break true,
+                Err(About::Rows) => {
+                    failures += 1;
+                    tokio::select! {
+                        biased;
+                        _ = stop.wait_for(|stop| *stop) => break false,
+                        () = tokio::time::sleep(backoff(failures)) => {}
+                    }
+                }
+                Err(_) => {}
+            }
+        };
+        let Parcel { tenure, batch, block, share, .. } = parcel;
+        if !placed {
+            self.report.given_up(tenure, batch, &block.target.table);
+        }
+        drop((block, share));
+        let _ = self.events.send(Event::Settled { tenure, batch, placed }).await;
+    }
+
+    async fn attempt(&self, parcel: &Parcel, leave: Leave<'_>) -> Result<(), About> {
+        let block = &parcel.block;
+        let begin = Instant::now();
+        let result = self.sink.insert(block).await;
+        self.report.insert(block, begin.elapsed(), result.as_ref().err().map(|refusal| refusal.about));
+        match result {
+            Ok(()) => {
+                leave.server.succeeded();
+                leave.table.succeeded();
+                self.report.taken(parcel.tenure, parcel.batch, &block.target.table);
+                Ok(())
+            }
+            Err(Refusal { about, cause }) => {
+                self.report.refused(parcel.tenure, parcel.batch, block, about, &cause);
+                match about {
+                    About::Server => leave.server.failed(),
+                    About::Table | About::Schema | About::Account => {
+                        leave.server.succeeded();
+                        leave.table.failed();
+                    }
+                    // The table took the question and answered it: it is in order.
+                    About::Rows => {
+                        leave.server.succeeded();
+                        leave.table.succeeded();
+                    }
+                }
+                Err(about)
+            }
+        }
+    }
+
+    /// Waits for a slot and for both gates.
+    async fn leave(&self, block: &Block) -> Leave<'_> {
+        let gate = self.table(&block.target.table);
+        loop {
+            self.server.ready().await;
+            gate.ready().await;
+            // The gates are asked with the slot in hand: among the many that wait for a slot, only those that still may
+            // pass should.
+            let slot = self.slots.acquire().await.expect("the slots are never closed");
+            if let Some(server) = self.server.enter()
+                && let Some(table) = gate.enter()
+            {
+                return Leave { server, table, _slot: slot };
+            }
+        }
+    }
+
+    fn table(&self, name: &str) -> Arc<Gate> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.entry(name.to_owned()).or_default().clone()
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("slots", &self.slots.available_permits()).finish_non_exhaustive()
+    }
+}
+
+/// Leave to make one attempt.
+struct Leave<'a> {
+    server: Pass,
+    table: Pass,
+    _slot: tokio::sync::SemaphorePermit<'a>,
+}
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

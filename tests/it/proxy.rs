@@ -1,0 +1,83 @@
+//! A TCP proxy that can be told to fail.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU8, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What a proxy does with what comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mode {
+    /// Passes it on.
+    Pass,
+    /// Closes connections, new ones and those that are open.
+    Away,
+    /// Takes requests and never answers.
+    Silent,
+}
+
+/// Stands before a server.
+pub struct Proxy {
+    pub address: SocketAddr,
+    mode: Arc<AtomicU8>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    /// A proxy before `host:port`.
+    pub fn new(server: &str, mode: Mode) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let mode = Arc::new(AtomicU8::new(mode as u8));
+        let open = Arc::new(Mutex::new(Vec::new()));
+        let (server, now, kept) = (server.to_owned(), mode.clone(), open.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if now.load(Ordering::SeqCst) == Mode::Away as u8 {
+                    continue;
+                }
+                let Ok(upstream) = TcpStream::connect(&server) else { continue };
+                let both = [client.try_clone(), upstream.try_clone()].into_iter().map_while(Result::ok);
+                kept.lock().expect("alive").extend(both);
+                pump(&client, &upstream, &now, false);
+                pump(&upstream, &client, &now, true);
+            }
+        });
+        Self { address, mode, open }
+    }
+
+    /// What it does from now on.
+    pub fn set(&self, mode: Mode) {
+        self.mode.store(mode as u8, Ordering::SeqCst);
+        if mode == Mode::Away {
+            for stream in self.open.lock().expect("alive").drain(..) {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        }
+    }
+}
+
+fn pump(from: &TcpStream, to: &TcpStream, mode: &Arc<AtomicU8>, is_answer: bool) {
+    let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
+    let mode = mode.clone();
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            while is_answer && mode.load(Ordering::SeqCst) == Mode::Silent as u8 {
+                thread::sleep(Duration::from_millis(20));
+            }
+            if to.write_all(&buffer[..read]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+        let _ = from.shutdown(Shutdown::Both);
+    });
+}

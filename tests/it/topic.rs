@@ -1,0 +1,107 @@
+//! A topic of its own for each test, and what its group has committed.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use prost::Message as _;
+use rdkafka::{
+    ClientConfig, Offset, TopicPartitionList,
+    consumer::{BaseConsumer, Consumer as _},
+};
+use xtcp_ingest::{
+    config,
+    kafka::{Admin, Producer},
+    proto::{Envelope, XtcpFlatRecord},
+};
+
+use crate::support;
+
+/// A topic; its group has its name.
+pub struct Topic {
+    pub name: String,
+    partitions: i32,
+    producer: Producer,
+    group: BaseConsumer,
+}
+
+impl Topic {
+    /// Creates it under a name that no other test has. The databases of tests have such names already.
+    pub async fn new(name: &str, partitions: i32) -> Self {
+        let topic = Self::absent(name, partitions);
+        let admin = Admin::new(&kafka(name)).expect("valid properties");
+        let created = admin.create_topic(name, partitions, 1, &[]).await;
+        assert!(created.unwrap_or_else(|error| panic!("Kafka is not reachable, run `make up`: {error}")));
+        topic
+    }
+
+    /// A topic that isn't there.
+    pub fn absent(name: &str, partitions: i32) -> Self {
+        let producer = Producer::new(&kafka(name)).expect("valid properties");
+        let group = ClientConfig::new()
+            .set("bootstrap.servers", support::kafka_brokers())
+            .set("group.id", name)
+            .create()
+            .expect("valid properties");
+        Self { name: name.to_owned(), partitions, producer, group }
+    }
+
+    /// Sends values to a partition and waits until the broker has them.
+    pub fn send<V: AsRef<[u8]>>(&self, partition: i32, values: impl IntoIterator<Item = V>) {
+        for value in values {
+            self.producer.send(Some(partition), Some(value.as_ref())).expect("sent");
+        }
+        self.producer.flush(Duration::from_secs(60)).expect("acknowledged");
+    }
+
+    /// Sends one envelope of one record for each number, numbers spread over the partitions.
+    pub fn send_records(&self, epoch: u32, numbers: std::ops::Range<u64>) {
+        for partition in 0..self.partitions {
+            let own = |number: &u64| i32::try_from(number % self.partitions as u64) == Ok(partition);
+            self.send(partition, numbers.clone().filter(own).map(|number| message(epoch, number..number + 1)));
+        }
+    }
+
+    /// What the group has committed, by partition; partitions without an offset are left out.
+    pub fn committed(&self) -> BTreeMap<i32, i64> {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_range(&self.name, 0, self.partitions - 1);
+        let mut tries = 0;
+        let list = loop {
+            tries += 1;
+            match self.group.committed_offsets(list.clone(), Duration::from_secs(10)) {
+                Ok(list) => break list,
+                // The coordinator of a new group is being found.
+                Err(error) => assert!(tries < 20, "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        let offset = |offset| if let Offset::Offset(offset) = offset { Some(offset) } else { None };
+        list.elements().iter().filter_map(|e| Some((e.partition(), offset(e.offset())?))).collect()
+    }
+
+    /// Everything that the group has committed, counted.
+    pub fn total_committed(&self) -> i64 {
+        self.committed().values().sum()
+    }
+}
+
+/// One frame with a record for each number.
+pub fn message(epoch: u32, numbers: std::ops::Range<u64>) -> Vec<u8> {
+    let record = |number| XtcpFlatRecord {
+        schema_version: epoch,
+        hostname: "it".into(),
+        timestamp_ns: 1_790_000_000_000_000_000,
+        record_counter: number,
+        ..XtcpFlatRecord::default()
+    };
+    Envelope { row: numbers.map(record).collect() }.encode_length_delimited_to_vec()
+}
+
+fn kafka(topic: &str) -> config::Kafka {
+    config::Kafka {
+        brokers: support::kafka_brokers(),
+        topic: topic.into(),
+        group: topic.into(),
+        framing: config::Framing::Delimited,
+        properties: BTreeMap::new(),
+    }
+}
