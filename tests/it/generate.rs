@@ -51,8 +51,7 @@ impl Topic {
         let mut config = config::load(config::Sources::default()).expect("the defaults are good").config.kafka;
         config.brokers = kafka_brokers();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let create =
-            async { kafka::Admin::new(&config)?.create_topic(&name, PARTITIONS.cast_unsigned(), 1, &[]).await };
+        let create = async { kafka::Admin::new(&config)?.create_topic(&name, PARTITIONS.cast_signed(), 1, &[]).await };
         if let Err(error) = runtime.block_on(create) {
             panic!("Kafka is not reachable, run `make up`: {error}");
         }
