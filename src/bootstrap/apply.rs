@@ -7,7 +7,7 @@ use super::{
     compare::{Comparison, alter},
     ddl::Ddl,
     definitions::Object,
-    drift::{Drift, Remedy},
+    drift::{Drift, Part, Remedy},
     error::Error,
     lease::Claim,
     outcome::{Action, Outcome},
@@ -123,20 +123,23 @@ impl Apply<'_> {
         let mut refused: Vec<Drift> = Vec::new();
         for addition in &found.additions {
             let sql = alter(&statement.database, &statement.name, &addition.alter);
-            self.attempt(statement, sql, &addition.text, outcome).await?;
+            if let Err(fault) = self.attempt(statement, sql, &addition.text, outcome).await {
+                let remedy = unaltered(fault)?;
+                let (part, declared) = (addition.part.clone(), addition.text.clone());
+                refused.push(Drift { part, live: String::new(), declared, remedy });
+            }
         }
         outcome.columns_added.clone_from(&found.columns_added);
+        if refused.iter().any(|drift| matches!(drift.part, Part::Column(_))) {
+            outcome.columns_added.clear();
+        }
         for drift in &found.drift {
             match &drift.remedy {
                 Remedy::Alter(command) if self.allow_drift => {
                     let sql = alter(&statement.database, &statement.name, command);
                     let text = format!("{} {} -> {}", drift.part, shown(&drift.live), shown(&drift.declared));
                     if let Err(fault) = self.attempt(statement, sql, &text, outcome).await {
-                        if fault.stops_the_pass() {
-                            return Err(fault);
-                        }
-                        let remedy = Remedy::Refused(format!("the server refused to alter it: {fault}"));
-                        refused.push(Drift { remedy, ..drift.clone() });
+                        refused.push(Drift { remedy: unaltered(fault)?, ..drift.clone() });
                     }
                 }
                 _ => refused.push(drift.clone()),
@@ -188,6 +191,7 @@ impl Apply<'_> {
         // The server's own reason says more than that it is still so.
         let reason = |drift: Drift| refused.iter().find(|r| r.part == drift.part).cloned().unwrap_or(drift);
         outcome.drift = found.drift.into_iter().map(reason).collect();
+        outcome.drift.extend(refused.iter().filter(|r| found.additions.iter().any(|a| a.part == r.part)).cloned());
         outcome.columns_added.retain(|name| !found.columns_added.contains(name));
         let live = catalogue.tables.get(&statement.name);
         let mutations = live.into_iter().flat_map(|live| &live.mutations);
@@ -204,6 +208,15 @@ impl Apply<'_> {
 
     async fn look(&self, statement: &Statement) -> Result<Catalogue, clickhouse::Error> {
         Catalogue::read_one(self.ddl.client, &statement.database, &statement.name).await
+    }
+}
+
+/// What a refused ALTER leaves behind; the fault itself, when it is about more than this object.
+fn unaltered(fault: Error) -> Result<Remedy, Error> {
+    if fault.stops_the_pass() {
+        Err(fault)
+    } else {
+        Ok(Remedy::Refused(format!("the server refused to alter it: {fault}")))
     }
 }
 

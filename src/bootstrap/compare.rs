@@ -44,6 +44,7 @@ pub(super) struct Comparison {
 /// A change that takes nothing away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Addition {
+    pub part: Part,
     pub text: String,
     pub alter: String,
 }
@@ -55,6 +56,11 @@ const METADATA: &str = "change it by hand if it is meant";
 pub(super) fn compare(declared: &Declared<'_>, live: &LiveTable) -> Comparison {
     let mut found = Comparison::default();
     compare_engine(&declared.engine, live, &mut found.drift);
+    if !live.engine.ends_with("MergeTree") {
+        // Another kind of table altogether has neither these keys nor these settings, and gains no columns from here.
+        compare_columns(&Declared { additive: false, ..declared.clone() }, live, &mut found);
+        return found;
+    }
     compare_keys(declared, live, &mut found.drift);
     compare_ttl(declared, live, &mut found.drift);
     compare_settings(declared, live, &mut found);
@@ -132,7 +138,9 @@ fn compare_settings(declared: &Declared<'_>, live: &LiveTable, found: &mut Compa
     }
     if !lacking.is_empty() {
         let text = lacking.join(", ");
-        found.additions.push(Addition { text: format!("set {text}"), alter: format!("MODIFY SETTING {text}") });
+        let names: Vec<&str> = lacking.iter().filter_map(|set| set.split(' ').next()).collect();
+        let part = Part::Setting(names.join("`, `"));
+        found.additions.push(Addition { part, text: format!("set {text}"), alter: format!("MODIFY SETTING {text}") });
     }
 }
 
@@ -156,7 +164,8 @@ fn compare_columns(declared: &Declared<'_>, live: &LiveTable, found: &mut Compar
     }
     if !added.is_empty() {
         let text = format!("add column {}", found.columns_added.join(", "));
-        found.additions.push(Addition { text, alter: added.join(", ") });
+        let part = Part::Column(found.columns_added.join("`, `"));
+        found.additions.push(Addition { part, text, alter: added.join(", ") });
     }
     let names: HashSet<&str> = declared.columns.iter().map(|c| c.name.as_str()).collect();
     found.extra_columns =

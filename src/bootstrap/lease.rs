@@ -35,11 +35,14 @@ impl Default for Timing {
 
 /// The lock's table and how it is used.
 #[derive(Debug, Clone)]
-pub(super) struct Lease<'a> {
+pub struct Lease<'a> {
+    /// The server.
     pub client: &'a Client,
     /// The table as SQL writes it.
     pub table: String,
+    /// The pace.
     pub timing: Timing,
+    /// How long a claim lasts, in whole seconds.
     pub length: Duration,
     /// Whether a majority of replicas has to take a claim.
     pub quorum: bool,
@@ -47,7 +50,7 @@ pub(super) struct Lease<'a> {
 
 /// A lease that is held.
 #[derive(Debug, Clone)]
-pub(super) struct Claim {
+pub struct Claim {
     /// Who holds it: the host, and what tells this claim from every other.
     pub holder: String,
     until: Instant,
@@ -55,14 +58,16 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Whether it surely hasn't lapsed.
-    pub(super) fn is_live(&self) -> bool {
+    #[must_use]
+    pub fn is_live(&self) -> bool {
         Instant::now() < self.until
     }
 }
 
 /// What came of trying.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub enum Taken {
+    /// This process holds it.
     Mine(Claim),
     /// Somebody else holds it, or the claim did not find a majority.
     Occupied(String),
@@ -77,7 +82,10 @@ struct Newest {
 
 impl Lease<'_> {
     /// Takes the lease, waiting for another holder to end. `kept` is a claim that this process took and could not release.
-    pub(super) async fn acquire(&self, wait: Duration, kept: Option<&str>) -> Result<Taken, Error> {
+    ///
+    /// # Errors
+    /// When the server can't be asked, or refuses a claim for another cause than a lack of replicas.
+    pub async fn acquire(&self, wait: Duration, kept: Option<&str>) -> Result<Taken, Error> {
         let start = Instant::now();
         let mut told = false;
         loop {
@@ -146,7 +154,10 @@ impl Lease<'_> {
     }
 
     /// Gives the lease back. Only for a claim that is held.
-    pub(super) async fn release(&self, claim: &Claim) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the server doesn't take it: the claim lapses by itself.
+    pub async fn release(&self, claim: &Claim) -> Result<(), Error> {
         self.write(&claim.holder, "now()", 1).await
     }
 

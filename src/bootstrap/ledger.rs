@@ -54,9 +54,22 @@ pub(super) struct Pass<'a> {
 impl Ledger<'_> {
     /// The latest row of each object, by database and name.
     pub(super) async fn read(&self) -> Result<Vec<Recorded>, Error> {
+        // Whatever stands there is shown; rows are written by others as well.
+        let texts = [
+            "database",
+            "object",
+            "kind",
+            "schemas_version",
+            "engine_version",
+            "checksum",
+            "action",
+            "platform",
+            "holder",
+        ];
+        let texts = texts.map(|name| format!("toValidUTF8(l.{name}) AS {name}")).join(", ");
         let sql = format!(
-            "SELECT database, object, kind, schemas_version, engine_version, checksum, action, platform, holder, \
-             toString(applied_at) AS applied_at FROM {} AS l ORDER BY l.applied_at DESC LIMIT 1 BY database, object",
+            "SELECT {texts}, toString(l.applied_at) AS applied_at FROM {} AS l \
+             ORDER BY l.applied_at DESC LIMIT 1 BY l.database, l.object",
             self.table
         );
         let mut rows: Vec<Recorded> = self.client.query(&sql, &[]).await?;

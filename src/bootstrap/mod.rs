@@ -41,7 +41,7 @@ pub use definitions::{Body, Definitions, ERRORS, LEASE, LEDGER, LoadError, Objec
 pub use difference::{Difference, What};
 pub use drift::{Drift, Part, Remedy};
 pub use error::Error;
-pub use lease::Timing;
+pub use lease::{Claim, Lease, Taken, Timing};
 pub use ledger::Recorded;
 pub use manifest::{DatabaseKey, Entry, Kind, Manifest, NameSource, Parameter};
 pub use merge::Merge;
@@ -54,6 +54,10 @@ pub use report::{Report, State};
 pub use topics::{NewTopic, Role, TopicDefinition, TopicShape, Topics, TopicsError};
 pub use view::View;
 
+#[cfg(test)]
+mod platforms;
+#[cfg(test)]
+mod published;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

@@ -89,7 +89,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn new(schemas_version: &str, database: &str) -> Self {
+    /// A pass that begins now.
+    #[must_use]
+    pub fn new(schemas_version: &str, database: &str) -> Self {
         Self {
             state: State::Running,
             schemas_version: schemas_version.to_owned(),

@@ -370,7 +370,12 @@ mod tests {
             not_utf8: BTreeMap::from([(2, 1)]),
             ..Counts::default()
         });
+        let pass = Report { state: State::Converged, lease_left: true, ..Report::new("1", "xtcp") };
+        telemetry.schema_pass(&pass);
+        telemetry.schema_pass(&Report::new("1", "xtcp"));
         let scrape = telemetry.render();
+        assert_eq!(value(&scrape, "xtcp_ingest_schema_bootstrap_state"), Some(3.0), "running");
+        assert_eq!(value(&scrape, "xtcp_ingest_schema_lease_release_failures_total"), Some(1.0));
         let seen: BTreeSet<_> = scrape
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE "))

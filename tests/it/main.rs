@@ -4,10 +4,14 @@
 mod bootstrap;
 mod clickhouse_client;
 mod drift;
+mod faults;
 mod generate;
+mod lease;
+mod platforms;
 mod process;
 mod proxy;
 mod run;
+mod schema;
 mod setup;
 mod support;
 mod topic;
