@@ -29,7 +29,7 @@ pub(super) struct Inspect {
     /// Message values; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print one JSON object per file: `rows` with table and the values that are no defaults, `errors` with the pieces
+    /// Print one JSON object per file, a line each: `rows` with table and the values that are no defaults, `errors`
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -66,7 +66,8 @@ pub(super) fn run(inspect: Inspect) -> Result<ExitCode, Failure> {
         })?;
         let report = inspect::inspect(&schema, &message);
         if json {
-            output::print_json(&report.to_json())?;
+            // One line each, so that the objects of several files can be told apart by line.
+            output::print(&format!("{}\n", report.to_json()))?;
         } else {
             output::print(&format!("{}: {report}{}", path.display(), if files.len() > 1 { "\n" } else { "" }))?;
         }
