@@ -55,10 +55,14 @@ pub use topics::{NewTopic, Role, TopicDefinition, TopicShape, Topics, TopicsErro
 pub use view::View;
 
 #[cfg(test)]
+mod gates;
+#[cfg(test)]
 mod platforms;
 #[cfg(test)]
 mod published;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod rules;
 #[cfg(test)]
 mod tests;

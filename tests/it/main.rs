@@ -10,6 +10,7 @@ mod lease;
 mod platforms;
 mod process;
 mod proxy;
+mod roles;
 mod run;
 mod schema;
 mod setup;

@@ -1,6 +1,8 @@
 //! `schema plan|apply|status` and the status route, as an operator meets them.
 
 use std::{
+    fs,
+    path::Path,
     process::{Command, Output},
     time::Duration,
 };
@@ -159,4 +161,32 @@ async fn two_processes_at_once_on_an_empty_server_both_become_ready() {
     let rows: Vec<Creators> = database.query(sql).await;
     assert!(rows.len() == 10 && rows.iter().all(|row| row.creators == 1), "{rows:?}");
     assert!(rows.iter().any(|row| row.object == "xtcp_flat_records_v2"));
+}
+
+#[tokio::test]
+async fn a_broker_that_refuses_a_topic_fails_the_pass_with_its_own_reason() {
+    let operator = Operator::new("refused_topic").await;
+    let ddl = tempfile::tempdir().expect("a folder");
+    copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/ddl")), ddl.path());
+    let landing = ddl.path().join("topics/landing.yaml");
+    let text = fs::read_to_string(&landing).expect("the topic").replace("policy: delete", "policy: nonsense");
+    fs::write(&landing, text).expect("written");
+    let settings = [("SCHEMAS_DIR", ddl.path().to_str().expect("a text"))];
+    let (code, out, err) = operator.schema(&["apply"], &settings);
+    assert!(code == 1 && out.contains("10 created"), "ClickHouse has everything: {code} {out}");
+    assert!(err.contains(&format!("can't create topic {}", operator.topic)), "{err}");
+    assert_eq!(operator.schema(&["apply"], &[]).0, 0, "and once it is mended, it is created");
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            fs::create_dir(&target).expect("created");
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copied");
+        }
+    }
 }
