@@ -3,13 +3,29 @@
 PYTHON ?= python3
 # Where `make up` keeps data, logs and downloads; another folder and other ports make a second stack.
 DEV_DIR := $(or $(XTCP_DEV_DIR),.dev)
-STACK := PYTHONPATH=dev PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m stack
+export PYTHONPATH := dev
+export PYTHONDONTWRITEBYTECODE := 1
+STACK := $(PYTHON) -m stack
+BINARY := $(or $(CARGO_TARGET_DIR),target)/debug/xtcp-ingest
 
 .DEFAULT_GOAL := help
-.PHONY: help up down clean-dev test-dev python
+.PHONY: help demo test lint soak up down clean-dev test-dev python build
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: python build ## start Kafka and ClickHouse, ingest a mixed fleet, compare every count and value, stop
+	@$(STACK) around $(PYTHON) -m trial demo $(BINARY)
+
+test: python lint test-dev ## run every test on a real Kafka and a real ClickHouse
+	@$(STACK) around cargo test --locked --no-fail-fast
+
+lint: ## check the format and what clippy says
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+soak: python build ## let `run` take a backlog of 2 GB and watch its memory (ROWS, PARTITIONS)
+	@$(STACK) around $(PYTHON) -m trial soak $(BINARY)
 
 up: python ## start Kafka and ClickHouse on loopback and write .dev/env
 	@$(STACK) up
@@ -23,6 +39,10 @@ clean-dev: python ## stop it, and remove its data, logs and downloads (.dev/)
 test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
+
+# The profile of the tests, so that no dependency is built twice, with some optimisation of the product itself.
+build:
+	CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo build --locked
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

@@ -1,24 +1,10 @@
-//! Wire cases with their expected outcome: each `NAME.bin` is a message value, `NAME.json` what must come of it.
+//! The wire cases through `inspect`.
 
-use std::{fs, path::PathBuf};
+mod wire_cases;
 
 use serde_json::Value;
+use wire_cases::Case;
 use xtcp_ingest::{config::Framing, epoch, inspect, lane::Schema};
-
-fn cases() -> Vec<(String, Vec<u8>, Value)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut cases = Vec::new();
-    for entry in fs::read_dir(folder).expect("tests/cases") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "bin") {
-            let expected = fs::read_to_string(path.with_extension("json")).expect("a .json beside the .bin");
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            cases.push((name, fs::read(&path).expect("the message"), serde_json::from_str(&expected).expect("JSON")));
-        }
-    }
-    assert!(cases.len() >= 28, "only {} cases found", cases.len());
-    cases
-}
 
 /// Drops what a case does not say of a diverted piece.
 fn reasons(errors: &Value) -> Vec<(Value, Value)> {
@@ -29,7 +15,7 @@ fn reasons(errors: &Value) -> Vec<(Value, Value)> {
 fn every_case_comes_out_as_it_says() {
     let registry = epoch::load::embedded().expect("the definitions");
     let schema = Schema::new(&registry, "xtcp_flat_records_errors", Framing::Delimited);
-    for (name, message, expected) in cases() {
+    for Case { name, message, expected } in wire_cases::all() {
         let report = inspect::inspect(&schema, &message).to_json();
         let alternatives = expected["alternatives"].as_array().cloned().unwrap_or_default();
         let as_good = alternatives.iter().any(|errors| reasons(errors) == reasons(&report["errors"]));

@@ -1,10 +1,9 @@
 """`python3 -m stack COMMAND`: the local Kafka and ClickHouse."""
 
-import fcntl
 import sys
-from contextlib import contextmanager
 
-from stack import paths
+from stack.alone import alone
+from stack.around import Ending, around
 from stack.clickhouse import ClickHouse
 from stack.down import clean, down
 from stack.install import install
@@ -17,30 +16,23 @@ COMMANDS = {"up": up, "down": down, "clean": clean, "install": install}
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:
-        sys.exit(f"usage: python3 -m stack {'|'.join(COMMANDS)}")
-    try:
-        with _alone():
-            COMMANDS[sys.argv[1]]([Kafka(), ClickHouse()])
-    except Trouble as trouble:
-        line("error", str(trouble))
-        sys.exit(1)
-    except KeyboardInterrupt:
-        line("\nstopped", "by the keyboard; `make down` stops what was started")
-        sys.exit(130)
+    services = [Kafka(), ClickHouse()]
+    command, *rest = sys.argv[1:] or [""]
+    if command == "around" and rest:
+        sys.exit(around(services, rest))
+    if command not in COMMANDS or rest:
+        sys.exit(f"usage: python3 -m stack {'|'.join(COMMANDS)}|around COMMAND…")
+    with alone():
+        COMMANDS[command](services)
 
 
-@contextmanager
-def _alone():
-    """One command at a time for each .dev folder; a second one waits."""
-    paths.MADE.mkdir(parents=True, exist_ok=True)
-    with open(paths.MADE / "lock", "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            line("lock", f"waiting for another command on {paths.shown(paths.MADE)}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-main()
+try:
+    main()
+except Trouble as trouble:
+    line("error", str(trouble))
+    sys.exit(1)
+except Ending as ending:
+    sys.exit(128 + ending.number)
+except KeyboardInterrupt:
+    line("\nstopped", "by the keyboard; `make down` stops what was started")
+    sys.exit(130)

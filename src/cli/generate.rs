@@ -82,6 +82,10 @@ pub(super) struct Generate {
     /// Print what was sent as one JSON object
     #[arg(long)]
     json: bool,
+    /// With --json, say for each column of each table what its rows must add up to: each value times the row's socket
+    /// cookie, modulo 2^64, where a text counts as its CRC-32 and a time as its nanoseconds
+    #[arg(long, requires = "json")]
+    checksums: bool,
     #[command(flatten)]
     settings: Settings<Heeded>,
 }
@@ -155,6 +159,7 @@ impl Generate {
             faults: fleet::options::faults(&self.faults, self.rows, carrier)?,
             oddities: fleet::options::oddities(&self.oddities, self.rows, carrier)?,
             framing: config.kafka.framing,
+            checksums: self.checksums,
         })
     }
 
@@ -202,7 +207,7 @@ impl Sent {
         let object = |entries: &mut dyn Iterator<Item = (String, u64)>| -> Map<_, _> {
             entries.map(|(name, count)| (name, json!(count))).collect()
         };
-        json!({
+        let mut json = json!({
             "destination": self.name,
             "messages": totals.messages,
             "bytes": totals.bytes,
@@ -213,7 +218,16 @@ impl Sent {
             "faults": object(&mut totals.faults.iter().map(|(f, n)| (f.name().to_owned(), *n))),
             "oddities": object(&mut totals.oddities.iter().map(|(o, n)| (o.name().to_owned(), *n))),
             "seconds": self.took.as_secs_f64(),
-        })
+        });
+        if !totals.checksums.is_empty() {
+            let tables = totals.checksums.iter().map(|(epoch, checksum)| {
+                // As text: most readers of JSON hold no integers of 64 bits.
+                let columns = checksum.columns.iter().map(|(name, sum)| (name.clone(), json!(sum.to_string())));
+                (self.tables[epoch].clone(), columns.collect::<Map<_, _>>().into())
+            });
+            json["checksums"] = tables.collect::<Map<_, _>>().into();
+        }
+        json
     }
 
     fn text(&self) -> String {

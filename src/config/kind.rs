@@ -162,18 +162,19 @@ pub(super) fn is_log_filter(text: &str) -> bool {
     !text.is_empty() && EnvFilter::try_new(text).is_ok()
 }
 
+/// librdkafka properties that have settings of their own, or that the delivery stands on.
+const RESERVED_PROPERTIES: [&str; 6] = [
+    "bootstrap.servers",
+    "metadata.broker.list",
+    "group.id",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.partition.eof",
+];
+
 /// A librdkafka property that this service doesn't set itself.
 pub(super) fn is_free_property(name: &str) -> bool {
-    is_some_text(name)
-        && !matches!(
-            name,
-            "bootstrap.servers"
-                | "metadata.broker.list"
-                | "group.id"
-                | "enable.auto.commit"
-                | "enable.auto.offset.store"
-                | "enable.partition.eof"
-        )
+    is_some_text(name) && !RESERVED_PROPERTIES.contains(&name)
 }
 
 /// A ClickHouse setting that this service doesn't send itself.
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn what_the_service_sets_itself_is_not_free() {
-        assert!(is_free_property("security.protocol") && !is_free_property("group.id") && !is_free_property(""));
+        assert!(is_free_property("security.protocol") && !is_free_property(""));
+        assert!(RESERVED_PROPERTIES.iter().all(|name| !is_free_property(name)));
         assert!(is_free_insert_setting("insert_quorum") && !is_free_insert_setting("async_insert"));
         assert!(!is_free_insert_setting("a b"));
     }

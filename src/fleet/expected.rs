@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fault, Oddity};
+use super::{Checksum, Fault, Oddity};
 use crate::lane::Reason;
 
 /// One message and what must come of it.
@@ -66,4 +66,6 @@ pub struct Totals {
     pub faults: BTreeMap<Fault, u64>,
     /// Oddities by kind.
     pub oddities: BTreeMap<Oddity, u64>,
+    /// By epoch, what the columns of its table must add up to; empty unless the options ask for it.
+    pub checksums: BTreeMap<u32, Checksum>,
 }

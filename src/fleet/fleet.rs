@@ -1,7 +1,10 @@
 //! The fleet itself: an iterator of messages.
 
+use std::collections::BTreeMap;
+
 use super::{
     broken,
+    checksum::Checksum,
     columns::Columns,
     crew::Crew,
     envelope::{Envelope, Value, bare, confluent},
@@ -94,7 +97,7 @@ impl Fleet {
             rows: 0,
             cookie: options.first_cookie,
             envelopes: 0,
-            totals: Totals::default(),
+            totals: Totals { checksums: checksums(&options, registry), ..Totals::default() },
             layouts: vec![0; writers.len()],
             values: Values::new(columns.count()),
             record: Vec::with_capacity(2048),
@@ -278,6 +281,9 @@ impl Fleet {
         envelope.push(&self.record);
         self.rows += 1;
         self.layouts[index] += 1;
+        if let Some(checksum) = self.totals.checksums.get_mut(&writer.epoch) {
+            writer.sum(&self.values, self.values.number(self.slots.inet_diag_msg_socket_cookie), checksum);
+        }
         self.totals.record_bytes += self.record.len() as u64;
         self.crew.wrote(host);
         if let Some(oddity) = oddity {
@@ -358,6 +364,12 @@ impl Iterator for Fleet {
         self.totals.expected.add(&message.expected);
         Some(message)
     }
+}
+
+/// The sums of each epoch's table before the first row, if they are asked for.
+fn checksums(options: &Options, registry: &Registry) -> BTreeMap<u32, Checksum> {
+    let epochs = registry.epochs().iter().filter(|_| options.checksums);
+    epochs.map(|epoch| (epoch.number, Checksum::new(epoch.columns.iter().map(|c| c.name.clone())))).collect()
 }
 
 /// Whether a record of this layout can have the fault.

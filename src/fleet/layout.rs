@@ -3,6 +3,7 @@
 use prost::encoding::{WireType as ProstWireType, encode_key, encode_varint};
 
 use super::{
+    checksum::Checksum,
     columns::{Columns, Slot},
     values::Values,
 };
@@ -29,6 +30,7 @@ struct Step {
     key: Vec<u8>,
     proto: ProtoType,
     slot: Slot,
+    column: usize,
 }
 
 /// An enum field and a number that has no label.
@@ -53,7 +55,7 @@ impl Writer {
         let slots = columns.of_epoch(index);
         let steps = layout.fields.iter().map(|field| {
             let key = key(field.number, prost(field.proto.wire_type()));
-            Step { number: field.number, key, proto: field.proto, slot: slots[field.column] }
+            Step { number: field.number, key, proto: field.proto, slot: slots[field.column], column: field.column }
         });
         // A number that means something in another layout of the epoch could turn the record into one of that layout.
         let taken = |number: &u32| {
@@ -108,6 +110,13 @@ impl Writer {
                 step.write(values, out);
             }
             out.pop();
+        }
+    }
+
+    /// Adds the row of that number to the sums of its table.
+    pub(super) fn sum(&self, values: &Values, number: u64, checksum: &mut Checksum) {
+        for step in &self.steps {
+            checksum.add(step.column, step.proto, values, step.slot, number);
         }
     }
 

@@ -5,6 +5,7 @@
 //! names of their columns. The same options give the same bytes.
 
 mod broken;
+mod checksum;
 mod columns;
 mod crew;
 mod destination;
@@ -27,6 +28,7 @@ mod sockets;
 mod tests;
 mod values;
 
+pub use checksum::Checksum;
 pub use destination::{Destination, SendError};
 pub use expected::{Expected, Message, Totals};
 pub use fault::Fault;

@@ -36,6 +36,8 @@ pub struct Options {
     pub oddities: BTreeMap<Oddity, u64>,
     /// How a message value is made of envelopes.
     pub framing: Framing,
+    /// Whether [`Totals::checksums`](super::Totals::checksums) is filled.
+    pub checksums: bool,
 }
 
 impl Default for Options {
@@ -55,6 +57,7 @@ impl Default for Options {
             faults: BTreeMap::new(),
             oddities: BTreeMap::new(),
             framing: Framing::Delimited,
+            checksums: false,
         }
     }
 }

@@ -40,7 +40,7 @@ impl Admin {
     /// # Errors
     /// The properties are not valid.
     pub fn new(kafka: &config::Kafka) -> Result<Self, Error> {
-        let properties = client::common(kafka)?;
+        let properties = client::common(kafka);
         let client = properties
             .create_with_context(Plain::default())
             .map_err(|error| Error::new("client", &*kafka.brokers, &error))?;

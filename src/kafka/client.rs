@@ -2,17 +2,7 @@
 
 use rdkafka::{ClientConfig, config::RDKafkaLogLevel};
 
-use super::Error;
 use crate::config;
-
-/// What the delivery stands on: an operator can't change these.
-const RESERVED: [(&str, &str); 5] = [
-    ("group.id", "kafka.group"),
-    ("bootstrap.servers", "kafka.brokers"),
-    ("enable.auto.commit", "nothing: offsets are committed once their rows are acknowledged"),
-    ("enable.auto.offset.store", "nothing: offsets are committed once their rows are acknowledged"),
-    ("enable.partition.eof", "nothing: it is set where it is needed"),
-];
 
 /// The largest message that a broker may hold here: 32 MiB and what the protocol wraps around it.
 const RECEIVE_BYTES: usize = 128 << 20;
@@ -20,11 +10,9 @@ const RECEIVE_BYTES: usize = 128 << 20;
 /// The share of librdkafka's own queues in memory, all partitions together.
 const QUEUES_BYTES: usize = 96 << 20;
 
-/// Properties of every client: addresses, security, whatever else the operator passes through.
-///
-/// # Errors
-/// A property that is not the operator's to set.
-pub(super) fn common(kafka: &config::Kafka) -> Result<ClientConfig, Error> {
+/// Properties of every client: addresses, security, whatever else the operator passes through. What is not the operator's
+/// to set was refused when the configuration was read.
+pub(super) fn common(kafka: &config::Kafka) -> ClientConfig {
     let mut properties = ClientConfig::new();
     properties
         .set("client.id", "xtcp-ingest")
@@ -33,21 +21,14 @@ pub(super) fn common(kafka: &config::Kafka) -> Result<ClientConfig, Error> {
         .set("reconnect.backoff.max.ms", "5000")
         .set_log_level(RDKafkaLogLevel::Info);
     for (name, value) in &kafka.properties {
-        if let Some((_, instead)) = RESERVED.iter().find(|(reserved, _)| reserved == name) {
-            let cause = format!("can't be set in `kafka.properties`; use {instead}");
-            return Err(Error::other(format!("property `{name}`"), &kafka.brokers, cause));
-        }
         properties.set(name, value.reveal());
     }
-    Ok(properties)
+    properties
 }
 
 /// Properties of the consumer of a topic with that many partitions.
-///
-/// # Errors
-/// A property that is not the operator's to set.
-pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bool) -> Result<ClientConfig, Error> {
-    let mut properties = common(kafka)?;
+pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bool) -> ClientConfig {
+    let mut properties = common(kafka);
     let mut default = |name: &str, value: &str| {
         if properties.get(name).is_none() {
             properties.set(name, value);
@@ -73,7 +54,7 @@ pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bo
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         .set("enable.partition.eof", if report_ends { "true" } else { "false" });
-    Ok(properties)
+    properties
 }
 
 /// Kilobytes of one split queue, so that all of them stay within their share.
@@ -102,16 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_delivery_stands_on_cannot_be_set() {
-        for (name, _) in RESERVED {
-            let error = common(&kafka(&[(name, "true")])).expect_err(name);
-            assert!(error.to_string().contains(name), "{error}");
-        }
-    }
-
-    #[test]
     fn the_operator_overrides_a_default() {
-        let properties = consumer(&kafka(&[("auto.offset.reset", "error")]), 3, false).expect("valid");
+        let properties = consumer(&kafka(&[("auto.offset.reset", "error")]), 3, false);
         assert_eq!(properties.get("auto.offset.reset"), Some("error"));
         assert_eq!(properties.get("enable.auto.commit"), Some("false"));
         assert_eq!(properties.get("partition.assignment.strategy"), Some("cooperative-sticky"));
@@ -119,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_consumer_protocol_takes_no_assignment_strategy() {
-        let properties = consumer(&kafka(&[("group.protocol", "consumer")]), 3, false).expect("valid");
+        let properties = consumer(&kafka(&[("group.protocol", "consumer")]), 3, false);
         assert_eq!(properties.get("partition.assignment.strategy"), None);
         properties.create_native_config().expect("librdkafka takes the properties");
     }

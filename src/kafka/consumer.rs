@@ -56,7 +56,7 @@ impl Consumer {
             listener,
             consumer: OnceLock::new(),
         };
-        let consumer: BaseConsumer<Group> = client::consumer(kafka, options.partitions, options.report_ends)?
+        let consumer: BaseConsumer<Group> = client::consumer(kafka, options.partitions, options.report_ends)
             .create_with_context(group)
             .map_err(|error| failed("consumer", &error))?;
         let consumer = Arc::new(consumer);

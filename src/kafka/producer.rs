@@ -39,7 +39,7 @@ impl Producer {
     /// The properties are not valid.
     pub fn new(kafka: &config::Kafka) -> Result<Self, Error> {
         let deliveries = Deliveries::default();
-        let mut properties = client::common(kafka)?;
+        let mut properties = client::common(kafka);
         for (name, value) in [
             ("enable.idempotence", "true"),
             ("compression.type", "zstd"),

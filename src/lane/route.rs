@@ -173,12 +173,11 @@ impl<'a> Filling<'a> {
 
     #[inline]
     fn record(&mut self, message: Message<'_>, payload: &[u8], index: u32, start: usize, end: usize) -> Outcome {
-        if let Some(place) = self.decoder.guess(&payload[start..end]) {
-            if self.decoder.schema.epochs[place.epoch].layouts[place.layout].trusted
-                && self.attempt(place, payload, |row, memory, pext| row.fast(memory, payload, start, end, pext))
-            {
-                return Outcome::Placed { target: place.epoch, layout: place.layout };
-            }
+        if let Some(place) = self.decoder.guess(&payload[start..end])
+            && self.decoder.schema.epochs[place.epoch].layouts[place.layout].trusted
+            && self.attempt(place, payload, |row, memory, pext| row.fast(memory, payload, start, end, pext))
+        {
+            return Outcome::Placed { target: place.epoch, layout: place.layout };
         }
         self.record_with_care(message, payload, index, start, end)
     }

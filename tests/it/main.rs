@@ -2,11 +2,15 @@
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
 mod bootstrap;
+mod cases;
 mod clickhouse_client;
+mod content;
 mod drift;
 mod faults;
+mod fleet;
 mod generate;
 mod lease;
+mod oracle;
 mod platforms;
 mod process;
 mod proxy;
@@ -16,3 +20,5 @@ mod schema;
 mod setup;
 mod support;
 mod topic;
+#[path = "../wire_cases/mod.rs"]
+mod wire_cases;

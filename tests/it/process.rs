@@ -3,16 +3,37 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use crate::{
     support::{self, Database},
     topic::Topic,
 };
+
+/// Sends a fleet into a topic and gives what the command says of it.
+pub fn generate(topic: &str, arguments: &[&str]) -> Value {
+    let output = generate_command(topic, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// As [`generate`], however it ends.
+pub fn generate_command(topic: &str, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtcp-ingest"))
+        .args(["generate", "--json", "--kafka-topic", topic])
+        .args(arguments)
+        .env_clear()
+        .env("XTCP_INGEST_KAFKA_BROKERS", support::kafka_brokers())
+        .output()
+        .expect("the command starts")
+}
 
 /// A running `xtcp-ingest run`. Killed when dropped.
 pub struct Ingest {

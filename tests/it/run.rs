@@ -12,7 +12,7 @@ use xtcp_ingest::bootstrap::{self, Definitions};
 use crate::{
     process::Ingest,
     proxy::{Mode, Proxy},
-    support::{self, Database},
+    support::{self, Database, bench},
     topic::{Topic, message},
 };
 
@@ -31,14 +31,6 @@ async fn rows(database: &Database, epoch: u32) -> Rows {
     database.query(&sql).await.remove(0)
 }
 
-async fn count(database: &Database, of: &str) -> u64 {
-    #[derive(Deserialize)]
-    struct Count {
-        n: u64,
-    }
-    database.query::<Count>(&format!("SELECT count() AS n FROM {of}")).await.remove(0).n
-}
-
 /// Waits until an epoch's table holds that many different numbers.
 async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, distinct: u64) {
     ingest.wait_for_log("joining the group");
@@ -51,12 +43,6 @@ async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, dis
         assert!(begin.elapsed() < Duration::from_secs(60), "{rows:?} of {distinct}\n{}", ingest.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-}
-
-async fn bench(test: &str, partitions: i32) -> (Database, Topic) {
-    let database = Database::new(test).await;
-    let topic = Topic::new(&database.name, partitions).await;
-    (database, topic)
 }
 
 fn before_clickhouse(mode: Mode) -> (Proxy, String) {
@@ -85,8 +71,8 @@ async fn until_caught_up_ends_with_every_count_exact() {
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
     assert_eq!(rows(&database, 2).await, Rows { rows: 8_500, distinct: 8_010 });
     assert_eq!(rows(&database, 1).await, Rows { rows: 3_000, distinct: 3_000 });
-    assert_eq!(count(&database, "{db}.xtcp_flat_records_errors WHERE partition = 2").await, 40);
-    assert_eq!(count(&database, "{db}.xtcp_flat_records_errors").await, 40);
+    assert_eq!(database.count("{db}.xtcp_flat_records_errors WHERE partition = 2").await, 40);
+    assert_eq!(database.count("{db}.xtcp_flat_records_errors").await, 40);
     assert_eq!(topic.committed(), BTreeMap::from([(0, 2_750), (1, 2_800), (2, 2_790), (3, 2_750)]));
     assert_eq!(ingest.lines("WARN", "") + ingest.lines("ERROR", ""), 0, "{}", ingest.log());
 
@@ -362,11 +348,11 @@ async fn the_committed_offset_never_passes_what_is_placed() {
         }
         // Offset and number are the same here.
         let now = topic.committed().get(&0).copied().unwrap_or(0);
-        let below = count(
-            &database,
-            &format!("(SELECT DISTINCT record_counter FROM {{db}}.xtcp_flat_records_v2 WHERE record_counter < {now})"),
-        )
-        .await;
+        let below = database
+            .count(&format!(
+                "(SELECT DISTINCT record_counter FROM {{db}}.xtcp_flat_records_v2 WHERE record_counter < {now})"
+            ))
+            .await;
         assert_eq!(below, now as u64, "not everything below the committed offset is placed");
         if now as u64 == all {
             break;
@@ -388,5 +374,5 @@ async fn a_message_larger_than_the_memory_bound_goes_through() {
     let mut ingest = Ingest::start(&database, &topic, CAUGHT_UP, &settings);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
     assert_eq!(rows(&database, 2).await, Rows { rows: 40_020, distinct: 40_020 });
-    assert_eq!(count(&database, "{db}.xtcp_flat_records_errors WHERE length(raw_message) = 15728640").await, 1);
+    assert_eq!(database.count("{db}.xtcp_flat_records_errors WHERE length(raw_message) = 15728640").await, 1);
 }

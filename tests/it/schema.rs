@@ -124,11 +124,11 @@ async fn every_ending_has_its_exit_code() {
     let lease = Lease {
         client: &operator.database.client,
         table,
-        timing: Timing { settle: Duration::from_millis(250), ..Timing::default() },
+        timing: Timing { settle: Duration::from_secs(1), ..Timing::default() },
         length: Duration::from_secs(60),
         quorum: false,
     };
-    let Ok(Taken::Mine(claim)) = lease.acquire(Duration::ZERO, None).await else { panic!("it is free") };
+    let Ok(Taken::Mine(claim)) = lease.acquire(Duration::from_secs(90), None).await else { panic!("it is free") };
     let (code, out, _) = operator.schema(&["apply"], &[("BOOTSTRAP_WAIT_SECONDS", "1")]);
     assert!(code == 3 && out.contains("nothing was applied: the schema is locked"), "{code} {out}");
     lease.release(&claim).await.expect("released");

@@ -64,7 +64,7 @@ impl Topics for Memory {
 /// Everything is brought about.
 pub fn all_on() -> config::Bootstrap {
     let platform = config::Platform::Single;
-    config::Bootstrap { wait: Duration::from_secs(20), platform, ..config::Bootstrap::default() }
+    config::Bootstrap { wait: Duration::from_secs(60), platform, ..config::Bootstrap::default() }
 }
 
 /// Nothing is.
@@ -72,11 +72,11 @@ pub fn all_off() -> config::Bootstrap {
     config::Bootstrap { tables: false, topics: false, wait: Duration::from_secs(2), ..all_on() }
 }
 
-/// The lease at a pace for tests: a claim settles in a moment. Slower than any acknowledgement of the local engine.
+/// The lease at a pace for tests. On a busy machine a claim may be acknowledged too late: it lapses soon, and is waited for.
 pub const QUICK: Timing = Timing {
-    settle: Duration::from_millis(300),
+    settle: Duration::from_millis(500),
     poll: Duration::from_millis(50),
-    length: Some(Duration::from_secs(60)),
+    length: Some(Duration::from_secs(20)),
 };
 
 pub struct Setup {

@@ -6,12 +6,21 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use xtcp_ingest::{
     bootstrap::{Definitions, Parameters},
     clickhouse::Client,
     config::{ClickHouse, Secret},
 };
+
+use crate::topic::Topic;
+
+/// A database and a topic for one test.
+pub async fn bench(test: &str, partitions: i32) -> (Database, Topic) {
+    let database = Database::new(test).await;
+    let topic = Topic::new(&database.name, partitions).await;
+    (database, topic)
+}
 
 /// The address of the ClickHouse server.
 pub fn clickhouse_url() -> String {
@@ -85,6 +94,15 @@ impl Database {
     pub async fn query<T: DeserializeOwned>(&self, sql: &str) -> Vec<T> {
         let sql = sql.replace("{db}", &self.name);
         self.client.query(&sql, &[]).await.unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// The number of rows of a table or a query in which `{db}` stands for this database.
+    pub async fn count(&self, of: &str) -> u64 {
+        #[derive(Deserialize)]
+        struct Count {
+            n: u64,
+        }
+        self.query::<Count>(&format!("SELECT count() AS n FROM {of}")).await.remove(0).n
     }
 }
 

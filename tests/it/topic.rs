@@ -1,10 +1,13 @@
 //! A topic of its own for each test, and what its group has committed.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use prost::Message as _;
 use rdkafka::{
-    ClientConfig, Offset, TopicPartitionList,
+    ClientConfig, Message as _, Offset, TopicPartitionList,
     consumer::{BaseConsumer, Consumer as _},
 };
 use xtcp_ingest::{
@@ -39,6 +42,7 @@ impl Topic {
         let group = ClientConfig::new()
             .set("bootstrap.servers", support::kafka_brokers())
             .set("group.id", name)
+            .set("enable.auto.commit", "false")
             .create()
             .expect("valid properties");
         Self { name: name.to_owned(), partitions, producer, group }
@@ -58,6 +62,26 @@ impl Topic {
             let own = |number: &u64| i32::try_from(number % self.partitions as u64) == Ok(partition);
             self.send(partition, numbers.clone().filter(own).map(|number| message(epoch, number..number + 1)));
         }
+    }
+
+    /// So many values from the beginning on, with their partitions; those of a partition in its order.
+    pub fn values(&self, count: u64) -> Vec<(i32, Option<Vec<u8>>)> {
+        let mut all = TopicPartitionList::new();
+        for partition in 0..self.partitions {
+            all.add_partition_offset(&self.name, partition, Offset::Beginning).expect("an offset");
+        }
+        self.group.assign(&all).expect("an assignment");
+        let mut values = Vec::new();
+        let end = Instant::now() + Duration::from_secs(60);
+        while (values.len() as u64) < count {
+            assert!(Instant::now() < end, "{} of {count} messages came", values.len());
+            if let Some(message) = self.group.poll(Duration::from_millis(200)) {
+                let message = message.expect("a message");
+                values.push((message.partition(), message.payload().map(<[u8]>::to_vec)));
+            }
+        }
+        self.group.unassign().expect("no assignment");
+        values
     }
 
     /// What the group has committed, by partition; partitions without an offset are left out.

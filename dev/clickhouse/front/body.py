@@ -14,6 +14,19 @@ from .errors import Disconnected, refuse
 PIECE = 1 << 20
 
 
+def all_of(source, limit, too_large):
+    """Everything, or `too_large` raised when that is more than `limit` bytes."""
+    parts, size = [], 0
+    while True:
+        part = source.read(PIECE)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise too_large
+
+
 class Empty:
     """No body."""
 

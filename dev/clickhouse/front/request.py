@@ -38,7 +38,9 @@ class Request:
         if not boundary:
             raise refuse(36, "BAD_ARGUMENTS", "multipart/form-data without a boundary")
         self._form = True
-        self.params.update(_fields(_all(self.raw_body, _FORM_LIMIT), boundary.group(1).encode()))
+        too_large = refuse(229, "QUERY_IS_TOO_LARGE", f"The form is larger than {_FORM_LIMIT} bytes")
+        form = body.all_of(self.raw_body, _FORM_LIMIT, too_large)
+        self.params.update(_fields(form, boundary.group(1).encode()))
 
     @property
     def database(self):
@@ -97,18 +99,6 @@ def _text(name, value):
     except UnicodeEncodeError:
         raise refuse(36, "BAD_ARGUMENTS", f"The value of parameter {name} is not UTF-8") from None
     return value
-
-
-def _all(source, limit):
-    parts, size = [], 0
-    while True:
-        part = source.read(body.PIECE)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
-        if size > limit:
-            raise refuse(229, "QUERY_IS_TOO_LARGE", f"The form is larger than {limit} bytes")
 
 
 def _fields(data, boundary):

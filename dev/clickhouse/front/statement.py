@@ -64,15 +64,8 @@ def _head(query, source):
 
 
 def _remaining(source):
-    parts, size = [], 0
-    while True:
-        part = source.read(body.PIECE)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
-        if size > _QUERY_LIMIT:
-            raise refuse(62, "SYNTAX_ERROR", f"Max query size exceeded: the statement is larger than {_QUERY_LIMIT}")
+    too_large = refuse(62, "SYNTAX_ERROR", f"Max query size exceeded: the statement is larger than {_QUERY_LIMIT}")
+    return body.all_of(source, _QUERY_LIMIT, too_large)
 
 
 def _data(text, start, rest):

@@ -21,6 +21,9 @@ pub(super) struct Oracle {
 /// What shows epoch and signs of any record, since no layout has a field there that could be misread.
 const BARE: &str = "Bare";
 
+/// A table and the values that are not defaults.
+type Placed = (String, Vec<(String, Value)>);
+
 fn type_name(epoch: &Epoch, layout: &Layout) -> String {
     format!("E{}_{}", epoch.number, layout.name)
 }
@@ -65,11 +68,7 @@ impl Oracle {
     }
 
     /// The table and the values that are not defaults, or the reasons why the record must be diverted.
-    pub(super) fn read(
-        &self,
-        registry: &Registry,
-        record: &[u8],
-    ) -> Result<(String, Vec<(String, Value)>), Vec<&'static str>> {
+    pub(super) fn read(&self, registry: &Registry, record: &[u8]) -> Result<Placed, Vec<&'static str>> {
         // As unknown fields only: whether the bytes are protobuf at all.
         let bare = DynamicMessage::decode(self.message(BARE), record).map_err(|_| vec![structural(record)])?;
         let mut version = 0;

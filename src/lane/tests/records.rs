@@ -134,7 +134,7 @@ impl Recipe {
                 }
             }
         }
-        if (self.version == 1 || self.version == 3) && (epoch.number > 0 || self.version == 3) {
+        if self.version == 3 || (self.version == 1 && epoch.number > 0) {
             version(epoch.number, &mut record);
         }
         record

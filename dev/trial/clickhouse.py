@@ -1,0 +1,33 @@
+"""Questions to ClickHouse over HTTP."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+
+from .trouble import Trouble
+
+# A proxy in the environment is not for this.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def execute(sql):
+    """Runs one statement and gives what it answers."""
+    url = os.environ["XTCP_INGEST_CLICKHOUSE_URL"]
+    headers = {
+        "X-ClickHouse-User": os.environ.get("XTCP_INGEST_CLICKHOUSE_USER", "default"),
+        "X-ClickHouse-Key": os.environ.get("XTCP_INGEST_CLICKHOUSE_PASSWORD", ""),
+    }
+    try:
+        with _OPENER.open(urllib.request.Request(url, sql.encode(), headers), timeout=300) as reply:
+            return reply.read()
+    except urllib.error.HTTPError as error:
+        raise Trouble(f"ClickHouse refuses `{sql[:80]}…`: {error.read().decode(errors='replace')[:300]}") from None
+    except OSError as error:
+        raise Trouble(f"ClickHouse does not answer at {url}: {error}") from None
+
+
+def rows(sql):
+    """The rows of a query, each an object; integers of 64 bits are exact."""
+    answer = execute(f"{sql} FORMAT JSONEachRow SETTINGS output_format_json_quote_64bit_integers = 0")
+    return [json.loads(line) for line in answer.splitlines()]

@@ -1,0 +1,52 @@
+"""`soak`: how much memory `run` takes at its defaults for a backlog of gigabytes."""
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import content
+from .memory import Peak
+from .product import Product, say
+from .table import Table
+from .trouble import Trouble
+
+# 893 bytes each.
+ROWS = int(os.environ.get("ROWS", "2300000"))
+PARTITIONS = os.environ.get("PARTITIONS", "12")
+LIMIT_MIB = 512
+_DEFINITIONS = Path(__file__).resolve().parents[2] / "ddl"
+
+
+def soak(binary):
+    """Raises `Trouble` when the peak is over the limit or a count is not exact."""
+    with tempfile.TemporaryDirectory() as folder, Product(binary, "soak") as product:
+        product.define(_definitions(Path(folder) / "ddl"))
+        product.create()
+        say(f"sending {ROWS:,} records to {PARTITIONS} partitions")
+        sent = product.generate("--rows", str(ROWS), "--hosts", "500", "--faults", "all=100", "--oddities", "all=100")
+        say("ingesting until caught up")
+        peak = Peak()
+        seconds = product.run(watch=peak.look)
+        found, reasons = content.placed(product.name, sent["rows"]), content.diverted(product.name)
+    table = Table("", "sent", "in ClickHouse")
+    for name, rows in sent["rows"].items():
+        table.add(name, rows, found[name])
+    table.add("diverted", sum(sent["diverted"].values()), sum(reasons.values()))
+    table.print()
+    mib = peak.bytes / (1 << 20)
+    speed = sum(sent["rows"].values()) / seconds
+    print(f"\n{sent['bytes'] / 1e9:.2f} GB in {PARTITIONS} partitions: peak {mib:.0f} MiB, {speed:,.0f} rows/s")
+    if table.wrong:
+        raise Trouble(f"{table.wrong} lines are not exact")
+    if mib > LIMIT_MIB:
+        raise Trouble(f"the peak is over {LIMIT_MIB} MiB")
+
+
+def _definitions(copy):
+    """The product's definitions with another number of partitions."""
+    shutil.copytree(_DEFINITIONS, copy)
+    topic = copy / "topics" / "landing.yaml"
+    topic.write_text(re.sub(r"(partitions:) \d+", rf"\1 {PARTITIONS}", topic.read_text()))
+    return copy

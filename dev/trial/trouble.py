@@ -1,0 +1,5 @@
+"""What ends a trial with one clear line."""
+
+
+class Trouble(Exception):
+    """Its text says what is wrong."""
