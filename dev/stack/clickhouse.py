@@ -25,6 +25,7 @@ class ClickHouse(Service):
 
     name = "clickhouse"
     address_variable = "XTCP_INGEST_CLICKHOUSE_URL"
+    settings = {"XTCP_INGEST_PLATFORM": "single"}
 
     def check(self):
         tools.python_venv()

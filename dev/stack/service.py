@@ -10,6 +10,8 @@ class Service(ABC):
     name = ""
     # What the product reads the address from.
     address_variable = ""
+    # What else the product has to be told about a service that is started here: variables and their values.
+    settings = {}
 
     @abstractmethod
     def check(self):

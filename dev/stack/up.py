@@ -16,10 +16,13 @@ _ANSWER_SECONDS = 15
 def up(services):
     """Starts what is not there yet, waits until everything answers, and writes .dev/env."""
     paths.LOGS.mkdir(parents=True, exist_ok=True)
-    addresses = {}
+    addresses, settings = {}, {}
     absent = []
     for service in services:
-        address = _given(service) or _running(service)
+        given = _given(service)
+        if not given:
+            settings.update(service.settings)
+        address = given or _running(service)
         if address:
             addresses[service] = address
         else:
@@ -33,7 +36,7 @@ def up(services):
     started = [(service, _start(service)) for service in absent]
     for service, process in started:
         addresses[service] = _wait(service, process)
-    _write_env({service.address_variable: addresses[service] for service in services})
+    _write_env({service.address_variable: addresses[service] for service in services} | settings)
 
 
 def _given(service):

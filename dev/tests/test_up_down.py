@@ -43,7 +43,7 @@ def test_up_twice_down_twice_and_up_again(stack):
     assert re.search(r"^ports: +18123 is in use, taking \d+ ", said, re.MULTILINE)
 
     first = stack.env()
-    assert set(first) == set(ADDRESSES)
+    assert set(first) == {*ADDRESSES, "XTCP_INGEST_PLATFORM"}
     kafka, clickhouse = port_of(first[ADDRESSES[0]]), port_of(first[ADDRESSES[1]])
     cluster = kafka_wire.cluster_id(kafka)
     assert cluster

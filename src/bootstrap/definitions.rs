@@ -10,7 +10,8 @@ use super::{
     view::View,
 };
 use crate::{
-    epoch::{Epoch, PlainTable, Registry, Table, load},
+    config::Config,
+    epoch::{Days, Epoch, PlainTable, Registry, Table, load},
     tree::{File, Place, Refused, Report, Tree, TreeError},
 };
 
@@ -23,6 +24,8 @@ pub struct Definitions {
     pub registry: Registry,
     /// The objects in the order in which they are created.
     pub objects: Vec<Object>,
+    /// What of an overlay isn't applied, and why.
+    pub overlay_refused: Vec<String>,
 }
 
 /// One object: its entry in the manifest and what its file says.
@@ -32,6 +35,8 @@ pub struct Object {
     pub entry: Entry,
     /// What the file says.
     pub body: Body,
+    /// Whether it is a deployment's own, and never to hurt the others.
+    pub is_overlay: bool,
 }
 
 /// What an object's file says.
@@ -83,6 +88,18 @@ impl Definitions {
         Ok(Self::of(&tree)?)
     }
 
+    /// Those that a configuration names, the overlay included.
+    ///
+    /// # Errors
+    /// When they can't be read or contradict themselves. What is wrong with the overlay is no error.
+    pub fn configured(config: &Config) -> Result<Self, LoadError> {
+        let definitions = Self::open(config.schemas_dir.as_deref())?;
+        Ok(match &config.overlay_dir {
+            Some(directory) => definitions.with_overlay(directory),
+            None => definitions,
+        })
+    }
+
     /// Those of a tree.
     ///
     /// # Errors
@@ -107,8 +124,12 @@ impl Definitions {
     }
 }
 
-/// The id of the table that takes what can't be placed. The one object that the code knows by its id.
+/// The id of the table that takes what can't be placed.
 pub const ERRORS: &str = "data.flat_errors";
+/// The id of the table that says what was applied: the first table of the manifest.
+pub const LEDGER: &str = "data.schema_migrations";
+/// The id of the table that says who may apply: the second.
+pub const LEASE: &str = "data.schema_lock";
 
 fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let manifest = manifest::read(tree, report)?;
@@ -125,15 +146,10 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let mut objects = Vec::new();
     for entry in &manifest.objects {
         let body = match (entry.kind, file(entry)) {
-            (Kind::Database, _) => Some(Body::Database),
-            (_, None) => None,
             (Kind::Table, Some(file)) if is_epoch(entry) => numbers.get(&file.name).copied().map(Body::Epoch),
-            (Kind::Table, Some(file)) => load::plain_table(file, report).map(Body::Table),
-            (Kind::Merge, Some(file)) => Merge::read(file, report).map(Body::Merge),
-            (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
-            (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
+            (_, file) => body(entry, file, &manifest, report),
         };
-        objects.extend(body.map(|body| Object { entry: entry.clone(), body }));
+        objects.extend(body.map(|body| Object { entry: entry.clone(), body, is_overlay: false }));
     }
     let place = Place { file: tree.name(manifest::FILE), line: 0, field: "objects".to_owned() };
     if registry.is_none() && epochs.is_empty() {
@@ -147,22 +163,37 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
         // An entry that was refused would leave its file without a name.
         check_files(tree, &manifest, report);
     }
-    let definitions = Definitions { manifest, registry: registry?, objects };
+    let definitions = Definitions { manifest, registry: registry?, objects, overlay_refused: Vec::new() };
     check_names(&definitions, report);
     check_parameters(&definitions, report);
     Some(definitions)
 }
 
+/// What the file of an object says that is no epoch's table.
+pub(super) fn body(entry: &Entry, file: Option<&File>, manifest: &Manifest, report: &mut Report) -> Option<Body> {
+    match (entry.kind, file) {
+        (Kind::Database, _) => Some(Body::Database),
+        (_, None) => None,
+        (Kind::Table, Some(file)) => load::plain_table(file, report).map(Body::Table),
+        (Kind::Merge, Some(file)) => Merge::read(file, report).map(Body::Merge),
+        (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
+        (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
+    }
+}
+
 /// A file that no object names would define nothing in silence.
 fn check_files(tree: &Tree, manifest: &Manifest, report: &mut Report) {
     let named: HashSet<String> = manifest.objects.iter().filter_map(Entry::file).collect();
-    for (path, file) in tree.files().filter(|(path, _)| *path != manifest::FILE && !named.contains(*path)) {
+    // Roles are granted by an administrator: what could make them could give itself any right.
+    let is_ours = |path: &str| path != manifest::FILE && !path.starts_with("roles/");
+    for (path, file) in tree.files().filter(|(path, _)| is_ours(path) && !named.contains(*path)) {
         let place = Place { file: file.name.clone(), line: 0, field: String::new() };
         report.add(&place, format!("no object of the manifest is defined by `{path}`"));
     }
 }
 
-fn check_names(definitions: &Definitions, report: &mut Report) {
+/// Reports objects whose name another one has.
+pub(super) fn check_names(definitions: &Definitions, report: &mut Report) {
     let mut names = HashSet::new();
     for object in &definitions.objects {
         let entry = &object.entry;
@@ -173,12 +204,14 @@ fn check_names(definitions: &Definitions, report: &mut Report) {
     }
 }
 
-fn check_parameters(definitions: &Definitions, report: &mut Report) {
+/// Reports tables that name a parameter which nobody declares.
+pub(super) fn check_parameters(definitions: &Definitions, report: &mut Report) {
     let declared = &definitions.manifest.parameters;
     for object in &definitions.objects {
         let Some(ttl) = definitions.table(object).and_then(|table| table.ttl.as_ref()) else { continue };
-        if !declared.iter().any(|p| p.name.value == ttl.days_parameter) {
-            let text = format!("rows leave after `{}`, which is no parameter of the manifest", ttl.days_parameter);
+        let Days::Parameter(name) = &ttl.days else { continue };
+        if !declared.iter().any(|p| p.name.value == *name) {
+            let text = format!("rows leave after `{name}`, which is no parameter of the manifest");
             report.add(&object.entry.id.place, text);
         }
     }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::{
     difference::{Difference, What},
+    platform::Platform,
     topics::TopicsError,
 };
-use crate::clickhouse;
+use crate::clickhouse::{self, Class, KNOWN};
 
 /// A pass that failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,29 +25,86 @@ pub enum Error {
     /// ClickHouse refused.
     #[error(transparent)]
     ClickHouse(#[from] clickhouse::Error),
-    /// An object can't be created.
-    #[error("can't create {name}: {source}")]
-    Create {
+    /// The server isn't fit for what is declared.
+    #[error(
+        "this server can't hold replicated tables, it lacks: {}; `platform = \"single\"` makes plain tables on one server, \
+         `cloud` pins ClickHouse Cloud", missing.join("; ")
+    )]
+    Platform {
+        /// What it lacks, each by name.
+        missing: Vec<String>,
+    },
+    /// The database is there with an engine that can't hold what is declared.
+    #[error(
+        "database {name} has engine {live}; on platform {platform} it has to be {}: give another `clickhouse.database`, or \
+         move this one away", platform.database_engine()
+    )]
+    DatabaseEngine {
+        /// The database.
+        name: String,
+        /// Its engine.
+        live: String,
+        /// What was rendered for.
+        platform: Platform,
+    },
+    /// A statement about an object was refused.
+    #[error("{name}: {source}")]
+    Statement {
+        /// The object with its database.
+        name: String,
+        /// The server's answer.
+        source: clickhouse::Error,
+    },
+    /// A statement is larger than may be sent.
+    #[error(
+        "{name}: its statement of {size} bytes needs max_query_size {}, more than `ddl_max_query_size` ({ceiling}); raise it",
+        size + 4096
+    )]
+    TooLarge {
+        /// The object with its database.
+        name: String,
+        /// The statement's size in bytes.
+        size: u64,
+        /// The most that is asked for.
+        ceiling: u64,
+    },
+    /// The server says that the object exists, and doesn't show it.
+    #[error(
+        "{name} exists and doesn't show: is a table of that name detached? ATTACH or DROP it, or give the account the right \
+         to see it: {source}"
+    )]
+    Hidden {
         /// The object with its database.
         name: String,
         /// The server's answer.
         source: clickhouse::Error,
     },
     /// The server took the statement without a word, and yet there is no such object.
-    #[error(
-        "{name} was created without an error, yet it doesn't exist; is a table of that name detached? \
-         ATTACH or DROP it, or give the account the right to see it"
-    )]
+    #[error("{name} was created without an error, yet it doesn't show; may the account see it?")]
     StillAbsent {
         /// The object with its database.
         name: String,
     },
+    /// The server took the statement without a word, and yet the object isn't as declared.
+    #[error(
+        "{name} was replaced without an error, yet it is not as declared; does another program replace it as well?"
+    )]
+    StillOtherwise {
+        /// The object with its database.
+        name: String,
+    },
+    /// Objects can't be brought about; the others were.
+    #[error("{}", .0.join("\n"))]
+    Objects(Vec<String>),
+    /// Another process has the lease.
+    #[error("the schema is locked: {0}")]
+    Occupied(String),
+    /// The lease ended in the middle.
+    #[error("the pass took longer than its lease; the rest is left to the next one")]
+    LeaseLapsed,
     /// Objects aren't as declared.
     #[error("{}", listed(.0))]
     NotAsDeclared(Vec<Difference>),
-    /// A topic isn't there, and the bootstrap may not create it.
-    #[error("topic {0} doesn't exist; create it, or let the bootstrap do so (bootstrap.topics)")]
-    TopicAbsent(String),
     /// A topic can't be created.
     #[error("can't create topic {name}: {source}")]
     Topic {
@@ -55,32 +113,53 @@ pub enum Error {
         /// The broker's answer.
         source: TopicsError,
     },
+    /// Topics aren't there yet.
+    #[error("{}", .0.join("; "))]
+    Topics(Vec<String>),
     /// Kafka refused.
     #[error("Kafka: {0}")]
     Kafka(TopicsError),
 }
 
 impl Error {
-    /// Whether nothing but a person can help: credentials, rights, a database or topic that nobody may create.
+    /// Whether nothing but a person can help, and a process had better end than wait: the account isn't taken, or the
+    /// database isn't there and nobody may create it.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
         match self {
-            Self::ClickHouse(error) | Self::Create { source: error, .. } => error.is_fatal(),
+            Self::ClickHouse(error) | Self::Statement { source: error, .. } => is_about_the_account(error),
             Self::NotAsDeclared(differences) => differences.iter().any(|d| d.what == What::DatabaseAbsent),
-            Self::TopicAbsent(_) => true,
-            Self::Topic { source, .. } | Self::Kafka(source) => !source.retryable,
-            Self::Unanswered { .. } | Self::StillAbsent { .. } => false,
+            _ => false,
         }
     }
 
     /// Whether the same may go well at once or after a while.
-    pub(super) fn is_retryable(&self) -> bool {
+    pub(super) fn may_pass(&self) -> bool {
         match self {
-            Self::ClickHouse(error) | Self::Create { source: error, .. } => error.is_retryable(),
+            Self::ClickHouse(error) | Self::Statement { source: error, .. } => may_pass(error),
             Self::Topic { source, .. } | Self::Kafka(source) => source.retryable,
+            Self::Topics(_) => true,
             _ => false,
         }
     }
+
+    /// Whether it stands in the way of every object, and not of one alone.
+    pub(super) fn stops_the_pass(&self) -> bool {
+        self.may_pass() || self.is_fatal() || matches!(self, Self::LeaseLapsed | Self::ClickHouse(_))
+    }
+}
+
+/// Codes that aren't known are worth another try for an insert, which loses nothing by it. A statement that is refused with
+/// one is refused for good.
+fn may_pass(error: &clickhouse::Error) -> bool {
+    match error.code() {
+        None => error.is_retryable(),
+        Some(code) => KNOWN.iter().any(|(known, _, class)| *known == code && *class == Class::Retry),
+    }
+}
+
+fn is_about_the_account(error: &clickhouse::Error) -> bool {
+    error.is_fatal() && matches!(error.code(), None | Some(192..=195 | 516))
 }
 
 fn listed(differences: &[Difference]) -> String {

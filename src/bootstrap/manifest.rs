@@ -12,6 +12,8 @@ const VERSION: i128 = 1;
 /// The validated manifest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
+    /// The release of the definitions as a whole.
+    pub release: String,
     /// What a deployment decides.
     pub parameters: Vec<Parameter>,
     /// The databases by key.
@@ -69,6 +71,8 @@ pub struct Entry {
     pub id: At<String>,
     /// What it is.
     pub kind: Kind,
+    /// The version of its definition: a published one is never altered, it gets a successor.
+    pub version: u32,
     /// The key of its database; topics have none.
     pub database: Option<String>,
     /// The path of its definition without a suffix; databases have none.
@@ -79,6 +83,8 @@ pub struct Entry {
     pub resolved: bool,
     /// Whether a live object may gain what its definition gains.
     pub additive: bool,
+    /// Whether a pass goes well without it.
+    pub optional: bool,
 }
 
 impl Kind {
@@ -122,11 +128,12 @@ pub(super) fn read(tree: &Tree, report: &mut Report) -> Option<Manifest> {
     let root = Node::parse(file, report)?;
     let mut fields = Fields::of(root.root(file), report)?;
     known_version(&mut fields, report)?;
+    let release = fields.text("release", report).map_or_else(String::new, |release| release.value);
     let parameters = parameters(&mut fields, report);
     let databases = databases(&mut fields, &parameters, report);
     let objects = objects(&mut fields, tree, file, &databases, report);
     fields.finish(report);
-    Some(Manifest { parameters, databases, objects })
+    Some(Manifest { release, parameters, databases, objects })
 }
 
 /// A manifest of another version may mean anything: nothing else of it is read.
@@ -236,11 +243,13 @@ fn object(
     let Some(mut fields) = Fields::of(node, report) else { return (None, None) };
     let id = fields.known_by("id", "objects", report);
     let kind = fields.text("kind", report).and_then(|text| kind(&text, report));
+    let version = fields.node("version").and_then(|node| version(node, report));
     let database = fields.optional_text("database", report);
     let defines = fields.optional_text("defines", report);
     let depends_on = fields.node("depends_on").and_then(|node| node.list(report)).map(|list| list.value);
     let topology = fields.text("topology", report).and_then(|text| topology(&text, report));
     let additive = fields.flag("additive", report);
+    let optional = fields.node("optional").map(|node| node.flag(report));
     let place = fields.place().clone();
     fields.finish(report);
     let mut ids = Vec::new();
@@ -261,15 +270,25 @@ fn object(
         (Some(id), Some(kind), Some(resolved), Some(additive)) => Some(Entry {
             id,
             kind,
+            version: version.unwrap_or(1),
             database: database.map(|d| d.value),
             defines,
             depends_on: ids,
             resolved,
             additive: additive.value,
+            optional: optional.flatten().is_some_and(|flag| flag.value),
         }),
         _ => None,
     };
     (id, entry)
+}
+
+fn version(node: At<&Node>, report: &mut Report) -> Option<u32> {
+    let number = node.number::<u32>(report)?;
+    if number.value == 0 {
+        report.add(&number.place, "read `0`; versions are counted from 1");
+    }
+    Some(number.value)
 }
 
 fn kind(text: &At<String>, report: &mut Report) -> Option<Kind> {

@@ -1,62 +1,56 @@
-//! One pass: wait for the services, create what is absent in the order of the manifest, look again.
+//! One pass: wait for the services, take the lease, bring everything about in the order of the manifest, record it.
 
 use std::{
     collections::{HashMap, HashSet},
-    future::Future,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use tokio::time::sleep;
+use jiff::Timestamp;
 use tracing::{info, warn};
 
 use super::{
+    apply::Apply,
     assertion::assert_declared,
     catalogue::Catalogue,
-    definitions::Definitions,
+    ddl::Ddl,
+    definitions::{Definitions, LEASE, LEDGER, Object},
     error::Error,
-    manifest::Kind,
+    lease::{Claim, Lease, Taken, Timing, host},
+    ledger::{Ledger, Pass, Recorded},
+    outcome::{Action, Outcome},
     parameters::Parameters,
+    patience::Patience,
+    planner::Planner,
+    platform::Platform,
+    probe,
     render::Statement,
-    topics::{Topics, TopicsError},
+    report::{Report, State},
+    topics::Topics,
 };
 use crate::{clickhouse::Client, config};
 
-/// What a pass did, object by object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// The objects in the order of the manifest.
-    pub objects: Vec<Outcome>,
+/// A lease lasts twice the wait, and no less than twice this.
+const SHORTEST: Duration = Duration::from_secs(60);
+
+/// Who is shown the reports.
+type Watch<'a> = Box<dyn Fn(&Arc<Report>) + Send + Sync + 'a>;
+
+/// The only one that creates and alters: everything that a pass needs.
+pub struct Controller<'a, T> {
+    pub(super) client: &'a Client,
+    pub(super) topics: &'a T,
+    pub(super) definitions: &'a Definitions,
+    pub(super) parameters: &'a Parameters,
+    pub(super) dials: config::Bootstrap,
+    timing: Timing,
+    allow_drift: bool,
+    watch: Watch<'a>,
+    /// A claim that is held because it could not be given back.
+    kept: Mutex<Option<String>>,
 }
 
-/// What became of one object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// Its id in the manifest.
-    pub id: String,
-    /// What it is.
-    pub kind: Kind,
-    /// Its name, with the database where it has one.
-    pub name: String,
-    /// What was done.
-    pub action: Action,
-}
-
-/// What a pass did about an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// It was absent and is there now.
-    Created,
-    /// It was there.
-    Unchanged,
-}
-
-/// A service that is waited for is named in the log this often.
-const REMIND: Duration = Duration::from_secs(10);
-/// How long a created topic may take to show up in the broker's answers.
-const TOPIC_SHOWS: Duration = Duration::from_secs(15);
-
-/// Brings ClickHouse and Kafka into the declared state as far as `dials` allow, waiting for either to answer, and fails
-/// unless everything is as declared in the end. What it may not create it looks for.
+/// Brings ClickHouse and Kafka into the declared state as far as `dials` allow, waiting for either to answer.
 ///
 /// # Errors
 /// The first thing that stands in the way. A pass may be run again at any time: it goes on where this one ended.
@@ -67,158 +61,307 @@ pub async fn pass<T: Topics>(
     parameters: &Parameters,
     dials: &config::Bootstrap,
 ) -> Result<Report, Error> {
-    // What an attempt created stays created when the next one finds it there.
-    let mut created = HashSet::new();
-    let statements = definitions.statements(parameters);
-    let mut patience = Patience::new("ClickHouse", dials.wait);
-    while let Err(error) = tables(client, definitions, parameters, &statements, dials.tables, &mut created).await {
-        patience.after(error).await?;
+    let report = Controller::new(client, topics, definitions, parameters, *dials).pass().await;
+    // Whoever watched it has let go of it with the controller.
+    let mut report = Arc::into_inner(report).expect("nobody else has the report");
+    match report.error.take() {
+        Some(error) => Err(error),
+        None => Ok(report),
     }
-    let mut patience = Patience::new("Kafka", dials.wait);
-    while let Err(error) = create_topics(topics, definitions, parameters, dials.topics, &mut created).await {
-        patience.after(error).await?;
-    }
-    Ok(report(definitions, parameters, &statements, &created))
 }
 
-/// One attempt at everything in ClickHouse.
-async fn tables(
-    client: &Client,
-    definitions: &Definitions,
-    parameters: &Parameters,
-    statements: &[Statement],
-    may_create: bool,
-    created: &mut HashSet<String>,
-) -> Result<(), Error> {
-    client.ping().await?;
-    if may_create {
-        create_absent(client, statements, created).await?;
+impl<'a, T: Topics> Controller<'a, T> {
+    /// A controller that has done nothing yet.
+    #[must_use]
+    pub fn new(
+        client: &'a Client,
+        topics: &'a T,
+        definitions: &'a Definitions,
+        parameters: &'a Parameters,
+        dials: config::Bootstrap,
+    ) -> Self {
+        Self {
+            client,
+            topics,
+            definitions,
+            parameters,
+            dials,
+            timing: Timing::default(),
+            allow_drift: false,
+            watch: Box::new(|_| ()),
+            kept: Mutex::default(),
+        }
     }
-    assert_declared(client, definitions, parameters).await
+
+    /// Takes the lease at another pace.
+    #[must_use]
+    pub fn timing(self, timing: Timing) -> Self {
+        Self { timing, ..self }
+    }
+
+    /// Carries out the drift that can be.
+    #[must_use]
+    pub fn allow_drift(self, allow_drift: bool) -> Self {
+        Self { allow_drift, ..self }
+    }
+
+    /// Shows the report of each pass to somebody, when it begins and when it ends.
+    #[must_use]
+    pub fn watched(self, watch: impl Fn(&Arc<Report>) + Send + Sync + 'a) -> Self {
+        Self { watch: Box::new(watch), ..self }
+    }
+
+    /// One pass. It never fails to give a report: what went wrong is in it.
+    pub async fn pass(&self) -> Arc<Report> {
+        let start = Instant::now();
+        (self.watch)(&Arc::new(self.report()));
+        let mut report = self.report();
+        let ended = self.run(&mut report).await;
+        report.state = match &ended {
+            _ if !self.dials.tables => State::Unknown,
+            Ok(()) => State::Converged,
+            Err(Error::Occupied(_)) => State::Observed,
+            Err(_) => State::Failed,
+        };
+        report.error = ended.err();
+        report.finished_at = Some(Timestamp::now());
+        report.duration = Some(start.elapsed());
+        tell(&report);
+        let report = Arc::new(report);
+        (self.watch)(&report);
+        report
+    }
+
+    /// What a pass would do. Nothing is sent that changes anything, and nothing is waited for.
+    ///
+    /// # Errors
+    /// When ClickHouse can't be asked, or isn't fit for what is declared.
+    pub async fn plan(&self) -> Result<Report, Error> {
+        let mut report = self.report();
+        let start = Instant::now();
+        let platform = probe::platform(self.client, self.dials.platform).await?;
+        report.platform = Some(platform);
+        let planner = Planner::new(self.client, self.definitions, self.parameters, platform).await?;
+        let catalogues = self.catalogues(platform).await?;
+        let apply =
+            Apply { planner: &planner, ddl: self.ddl(platform), allow_drift: self.allow_drift, dry: true, claim: None };
+        for (object, statement) in self.statements(&planner) {
+            report.objects.push(apply.object(object, &statement, &catalogues[&statement.database]).await?);
+        }
+        self.plan_topics(&mut report).await;
+        report.finished_at = Some(Timestamp::now());
+        report.duration = Some(start.elapsed());
+        report.state = State::Unknown;
+        Ok(report)
+    }
+
+    /// What the ledger says, by database and name; `None` when there is no ledger.
+    ///
+    /// # Errors
+    /// When ClickHouse can't be asked.
+    pub async fn recorded(&self) -> Result<Option<Vec<Recorded>>, Error> {
+        let Some(ledger) = self.bookkeeping(LEDGER) else { return Ok(None) };
+        let there = Catalogue::read_one(self.client, &ledger.database, &ledger.name).await?.has(&ledger.name);
+        if !there {
+            return Ok(None);
+        }
+        Ok(Some(Ledger { client: self.client, table: ledger.quoted_name() }.read().await?))
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let mut report = Report::new(&self.definitions.manifest.release, self.client.database());
+        report.overlay_refused.clone_from(&self.definitions.overlay_refused);
+        report
+    }
+
+    async fn run(&self, report: &mut Report) -> Result<(), Error> {
+        if !self.dials.tables {
+            let notice = "bootstrap.tables is off: nothing is created or altered in ClickHouse";
+            warn!("{notice}");
+            report.notice = Some(notice.to_owned());
+            let mut patience = Patience::new("ClickHouse", self.dials.wait);
+            while let Err(error) = assert_declared(self.client, self.definitions, self.parameters).await {
+                patience.after(error).await?;
+            }
+            return self.all_topics(report).await;
+        }
+        // What an attempt created stays created when the next one finds it there.
+        let mut created = HashSet::new();
+        let mut patience = Patience::new("ClickHouse", self.dials.wait);
+        while let Err(error) = self.attempt(report, &mut created).await {
+            patience.after(error).await?;
+        }
+        Ok(())
+    }
+
+    /// One attempt at everything, from the first question to the release of the lease.
+    async fn attempt(&self, report: &mut Report, created: &mut HashSet<String>) -> Result<(), Error> {
+        self.client.ping().await?;
+        let platform = probe::platform(self.client, self.dials.platform).await?;
+        report.platform = Some(platform);
+        let planner = Planner::new(self.client, self.definitions, self.parameters, platform).await?;
+        self.create_bookkeeping(&planner, created).await?;
+        let lease = self.lease(platform);
+        let kept = self.kept().clone();
+        let claim = match lease.acquire(self.dials.wait, kept.as_deref()).await? {
+            Taken::Mine(claim) => claim,
+            Taken::Occupied(by) => {
+                report.holder = by.split(' ').next().map(str::to_owned);
+                return Err(Error::Occupied(by));
+            }
+        };
+        report.holder = Some(host());
+        let ended = self.leased(report, &planner, &claim, created).await;
+        match lease.release(&claim).await {
+            Ok(()) => *self.kept() = None,
+            Err(error) => {
+                report.lease_left = true;
+                warn!("the lease could not be given back and lapses by itself: {error}");
+                *self.kept() = Some(claim.holder);
+            }
+        }
+        ended
+    }
+
+    /// Everything that happens under the lease.
+    async fn leased(
+        &self,
+        report: &mut Report,
+        planner: &Planner<'_>,
+        claim: &Claim,
+        created: &mut HashSet<String>,
+    ) -> Result<(), Error> {
+        // Read anew: who held the lease before may have changed everything.
+        let catalogues = self.catalogues(planner.platform).await?;
+        let ddl = self.ddl(planner.platform);
+        let apply = Apply { planner, ddl, allow_drift: self.allow_drift, dry: false, claim: Some(claim) };
+        report.objects.clear();
+        let mut statements = Vec::new();
+        let mut failed: Vec<String> = Vec::new();
+        let mut absent: HashSet<&str> = HashSet::new();
+        for (object, statement) in self.statements(planner) {
+            let needs = object.entry.depends_on.iter().find(|id| absent.contains(id.as_str()));
+            let mut outcome = match needs {
+                Some(needs) => without(&statement, needs),
+                None => apply.object(object, &statement, &catalogues[&statement.database]).await?,
+            };
+            if outcome.action == Action::Created {
+                created.insert(outcome.id.clone());
+            } else if outcome.action == Action::Unchanged && created.contains(&outcome.id) {
+                outcome.action = Action::Created;
+            }
+            if outcome.action == Action::Skipped {
+                absent.insert(&object.entry.id.value);
+                if !object.entry.optional && !object.is_overlay {
+                    failed.push(outcome.reason.clone().unwrap_or_default());
+                }
+            }
+            report.objects.push(outcome);
+            statements.push(statement);
+        }
+        if let Some(ledger) = self.bookkeeping_of(planner.platform, LEDGER) {
+            let ledger = Ledger { client: self.client, table: ledger.quoted_name() };
+            let rows: Vec<(&Statement, &Outcome)> = statements.iter().zip(&report.objects).collect();
+            let pass =
+                Pass { schemas_version: &report.schemas_version, platform: planner.platform, holder: &claim.holder };
+            ledger.record(pass, &rows).await?;
+        }
+        let topics = self.all_topics(report).await;
+        if !failed.is_empty() {
+            return Err(Error::Objects(failed));
+        }
+        topics
+    }
+
+    /// The lease needs its table, and the ledger is what the pass writes to: both come before the lease, and creating them
+    /// twice at once does no harm.
+    async fn create_bookkeeping(&self, planner: &Planner<'_>, created: &mut HashSet<String>) -> Result<(), Error> {
+        let ddl = self.ddl(planner.platform);
+        let apply = Apply { planner, ddl, allow_drift: false, dry: false, claim: None };
+        let all: Vec<(&Object, Statement)> = self.statements(planner).collect();
+        let last = all.iter().rposition(|(object, _)| [LEDGER, LEASE].contains(&object.entry.id.value.as_str()));
+        for (object, statement) in all.iter().take(last.map_or(0, |last| last + 1)) {
+            let catalogue = Catalogue::read_one(self.client, &statement.database, &statement.name).await?;
+            check_database(&statement.database, &catalogue, planner.platform)?;
+            if catalogue.has(&statement.name) {
+                continue;
+            }
+            let outcome = apply.object(object, statement, &catalogue).await?;
+            match outcome.action {
+                Action::Created => drop(created.insert(outcome.id)),
+                Action::Skipped => return Err(Error::Objects(outcome.reason.into_iter().collect())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the databases hold, by name.
+    async fn catalogues(&self, platform: Platform) -> Result<HashMap<String, Catalogue>, Error> {
+        let mut catalogues = HashMap::new();
+        for database in &self.definitions.manifest.databases {
+            let name = self.parameters.name(&database.name);
+            if !catalogues.contains_key(name) {
+                let catalogue = Catalogue::read(self.client, name).await?;
+                check_database(name, &catalogue, platform)?;
+                catalogues.insert(name.to_owned(), catalogue);
+            }
+        }
+        Ok(catalogues)
+    }
+
+    fn statements<'p>(&'p self, planner: &'p Planner<'_>) -> impl Iterator<Item = (&'p Object, Statement)> {
+        self.definitions.objects.iter().filter_map(|object| Some((object, planner.statement(object)?)))
+    }
+
+    fn bookkeeping(&self, id: &str) -> Option<Statement> {
+        self.bookkeeping_of(Platform::Single, id)
+    }
+
+    fn bookkeeping_of(&self, platform: Platform, id: &str) -> Option<Statement> {
+        let object = self.definitions.objects.iter().find(|object| object.entry.id.value == id)?;
+        self.definitions.statement(object, self.parameters, platform)
+    }
+
+    fn lease(&self, platform: Platform) -> Lease<'a> {
+        let length = self.timing.length.unwrap_or_else(|| 2 * self.dials.wait.max(SHORTEST));
+        let table = self.bookkeeping(LEASE).map(|statement| statement.quoted_name()).unwrap_or_default();
+        Lease { client: self.client, table, timing: self.timing, length, quorum: platform == Platform::SelfHosted }
+    }
+
+    fn ddl(&self, platform: Platform) -> Ddl<'a> {
+        Ddl { client: self.client, platform, ceiling: self.dials.ddl_max_query_size }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-async fn create_absent(client: &Client, statements: &[Statement], created: &mut HashSet<String>) -> Result<(), Error> {
-    let mut catalogues: HashMap<&str, Catalogue> = HashMap::new();
-    for statement in statements {
-        let database = statement.database.as_str();
-        if !catalogues.contains_key(database) {
-            catalogues.insert(database, Catalogue::read_names(client, database).await?);
+/// A table that is created in a database of another engine would be another table.
+fn check_database(name: &str, catalogue: &Catalogue, platform: Platform) -> Result<(), Error> {
+    match &catalogue.database_engine {
+        Some(live) if !platform.takes_database(live) => {
+            Err(Error::DatabaseEngine { name: name.to_owned(), live: live.clone(), platform })
         }
-        if catalogues[database].has(&statement.name) {
-            continue;
-        }
-        let name = statement.full_name();
-        let fault = |source| Error::Create { name: name.clone(), source };
-        client.execute(&statement.sql, &[]).await.map_err(fault)?;
-        // IF NOT EXISTS says nothing when a detached table stands in the way.
-        let catalogue = Catalogue::read_names(client, database).await?;
-        if !catalogue.has(&statement.name) {
-            return Err(Error::StillAbsent { name });
-        }
-        catalogues.insert(database, catalogue);
-        info!(object = statement.id, name, "created");
-        created.insert(statement.id.clone());
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// One attempt at everything in Kafka.
-async fn create_topics<T: Topics>(
-    topics: &T,
-    definitions: &Definitions,
-    parameters: &Parameters,
-    may_create: bool,
-    created: &mut HashSet<String>,
-) -> Result<(), Error> {
-    if definitions.topics().next().is_none() {
-        return Ok(());
-    }
-    let existing = topics.existing().await.map_err(Error::Kafka)?;
-    for (id, definition) in definitions.topics() {
-        let name = parameters.name(&definition.name);
-        if existing.contains(name) {
-            continue;
-        }
-        if !may_create {
-            return Err(Error::TopicAbsent(name.to_owned()));
-        }
-        let topic = definition.on(topics.broker_count().await.map_err(Error::Kafka)?, parameters);
-        let fault = |source| Error::Topic { name: topic.name.clone(), source };
-        topics.create(&topic).await.map_err(fault)?;
-        created.insert(id.to_owned());
-        wait_until_it_shows(topics, &topic.name).await?;
-        info!(object = id, name, partitions = topic.partitions, replication = topic.replication, "created");
-    }
-    Ok(())
+fn without(statement: &Statement, needs: &str) -> Outcome {
+    let mut outcome =
+        Outcome::unchanged(&statement.id, statement.kind, statement.full_name(), statement.checksum.clone());
+    outcome.action = Action::Skipped;
+    outcome.reason = Some(format!("{}: needs {needs}, which isn't there", statement.full_name()));
+    outcome
 }
 
-/// Brokers acknowledge a topic before all of them know it.
-async fn wait_until_it_shows<T: Topics>(topics: &T, name: &str) -> Result<(), Error> {
-    let start = Instant::now();
-    while !topics.existing().await.map_err(Error::Kafka)?.contains(name) {
-        if start.elapsed() > TOPIC_SHOWS {
-            let text = format!("it was created, yet no broker shows it after {} s", TOPIC_SHOWS.as_secs());
-            return Err(Error::Topic { name: name.to_owned(), source: TopicsError::passing(text) });
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
-    Ok(())
-}
-
-fn report(
-    definitions: &Definitions,
-    parameters: &Parameters,
-    statements: &[Statement],
-    created: &HashSet<String>,
-) -> Report {
-    let action = |id: &str| if created.contains(id) { Action::Created } else { Action::Unchanged };
-    let tables = statements.iter().map(|s| (s.id.as_str(), s.kind, s.full_name()));
-    let topics = definitions.topics().map(|(id, topic)| (id, Kind::Topic, parameters.name(&topic.name).to_owned()));
-    let mut objects: Vec<Outcome> = tables
-        .chain(topics)
-        .map(|(id, kind, name)| Outcome { id: id.to_owned(), kind, name, action: action(id) })
-        .collect();
-    let position = |id: &str| definitions.objects.iter().position(|object| object.entry.id.value == id);
-    objects.sort_by_key(|outcome| position(&outcome.id));
-    Report { objects }
-}
-
-/// Waits for one service, up to a time, with a line in the log now and then.
-struct Patience {
-    service: &'static str,
-    wait: Duration,
-    start: Instant,
-    reminded: Option<Instant>,
-}
-
-impl Patience {
-    fn new(service: &'static str, wait: Duration) -> Self {
-        Self { service, wait, start: Instant::now(), reminded: None }
-    }
-
-    /// Sleeps when the fault may pass and there is time left; otherwise hands it back.
-    fn after(&mut self, error: Error) -> impl Future<Output = Result<(), Error>> {
-        let pause = self.pause(error);
-        async move {
-            sleep(pause?).await;
-            Ok(())
-        }
-    }
-
-    fn pause(&mut self, error: Error) -> Result<Duration, Error> {
-        if !error.is_retryable() {
-            return Err(error);
-        }
-        let waited = self.start.elapsed();
-        if waited >= self.wait {
-            return Err(Error::Unanswered { service: self.service, waited, cause: error.to_string() });
-        }
-        if self.reminded.is_none_or(|at| at.elapsed() >= REMIND) {
-            self.reminded = Some(Instant::now());
-            let left = (self.wait - waited).as_secs();
-            warn!(service = self.service, seconds_left = left, "waiting: {error}");
-        }
-        let pause = (self.wait / 10).clamp(Duration::from_secs(1), Duration::from_secs(5));
-        Ok(pause.min(self.wait - waited))
+fn tell(report: &Report) {
+    let took = report.duration.unwrap_or_default().as_secs_f64();
+    let [created, altered, unchanged, refused, skipped] = Action::ALL.map(|action| report.count(action));
+    let (state, platform) = (report.state.name(), report.platform.map_or("unknown", Platform::name));
+    match &report.error {
+        None => info!(state, platform, created, altered, unchanged, refused, skipped, seconds = took, "schema pass"),
+        Some(error) => warn!(state, platform, seconds = took, "schema pass: {error}"),
     }
 }

@@ -6,7 +6,7 @@ use super::{
     definitions::{Body, Definitions, Object},
     manifest::NameSource,
 };
-use crate::epoch::{Column, Epoch, Layout, Registry, WireType};
+use crate::epoch::{Column, Days, Epoch, Layout, Registry, WireType};
 
 const INTRODUCTION: &str = "\
 # Objects and columns
@@ -49,7 +49,10 @@ fn objects(page: &mut String, definitions: &Definitions) {
     for object in &definitions.objects {
         let entry = &object.entry;
         let leave = definitions.table(object).and_then(|table| table.ttl.as_ref());
-        let leave = leave.map_or(String::new(), |ttl| format!("`{}` days after `{}`", ttl.days_parameter, ttl.column));
+        let leave = leave.map_or(String::new(), |ttl| match &ttl.days {
+            Days::Parameter(name) => format!("`{name}` days after `{}`", ttl.column),
+            Days::Fixed(days) => format!("{days} days after `{}`", ttl.column),
+        });
         let file = entry.file().map_or(String::new(), |path| format!("`ddl/{path}`"));
         let (id, kind) = (&entry.id.value, entry.kind.name());
         let _ = writeln!(page, "| `{id}` | {kind} | {} | {leave} | {file} |", name(definitions, object));

@@ -1,7 +1,7 @@
 //! Definitions as a whole: what they render to, and what is refused.
 
 use super::*;
-use crate::tree::Tree;
+use crate::{config, tree::Tree};
 
 const MANIFEST: &str = "\
 manifest_version: 1
@@ -18,6 +18,7 @@ objects:
   - { id: all, kind: merge, database: data, defines: merge/all, topology: resolved, additive: true }
   - { id: one, kind: view, database: data, defines: views/one, topology: resolved, additive: true }
   - { id: topic, kind: topic, defines: topics/t, topology: fixed, additive: false }
+release: r1
 ";
 
 const FILES: [(&str, &str); 7] = [
@@ -47,7 +48,10 @@ const FILES: [(&str, &str); 7] = [
     ),
     ("merge/all.yaml", "merge: { name: every, tables: '^t[0-9]$' }\n"),
     ("views/one.sql", "-- why\n\nCREATE OR REPLACE VIEW {db}.one AS\n{epochs}\n"),
-    ("topics/t.yaml", "topic: { name: t, partitions: 3, replication: 3, config: { retention.ms: 5 } }\n"),
+    (
+        "topics/t.yaml",
+        "topic: { role: landing, name: t, partitions: 3, replication: 3, config: { retention.ms: 5 } }\n",
+    ),
     ("manifest.yaml", MANIFEST),
 ];
 
@@ -75,16 +79,21 @@ fn assert_refused(from: &str, to: &str, problem: &str) {
 fn sql(definitions: &Definitions, id: &str, days: &str) -> String {
     let supply = |setting: &str| (setting == "XTCP_INGEST_RETENTION_DAYS").then(|| days.to_owned());
     let parameters = Parameters::supplied(&definitions.manifest, supply);
-    definitions.statements(&parameters).into_iter().find(|s| s.id == id).expect("an object of that id").sql
+    definitions
+        .statements(&parameters, Platform::Single)
+        .into_iter()
+        .find(|s| s.id == id)
+        .expect("an object of that id")
+        .sql
 }
 
 #[test]
 fn tables_render_whole() {
     let definitions = definitions(&[]);
-    assert_eq!(sql(&definitions, "db.data", "31"), "CREATE DATABASE IF NOT EXISTS `x`");
+    assert_eq!(sql(&definitions, "db.data", "31"), "CREATE DATABASE `x`");
     assert_eq!(
         sql(&definitions, "v0", "31"),
-        "CREATE TABLE IF NOT EXISTS `x`.`t0`\n(\n    \
+        "CREATE TABLE `x`.`t0`\n(\n    \
          `at` DateTime64(9, 'UTC') CODEC(DoubleDelta, LZ4),\n    \
          `old` UInt32,\n    \
          `e` Enum8('' = 0, 'was' = 1),\n    \
@@ -95,7 +104,7 @@ fn tables_render_whole() {
     assert!(sql(&definitions, "v1", "7").ends_with("\nORDER BY tuple()\nSETTINGS a = 1, b = 'it\\'s'"));
     assert_eq!(
         sql(&definitions, "data.flat_errors", "2"),
-        "CREATE TABLE IF NOT EXISTS `x`.`errors`\n(\n    `at` DateTime DEFAULT now() CODEC(LZ4)\n)\n\
+        "CREATE TABLE `x`.`errors`\n(\n    `at` DateTime DEFAULT now() CODEC(LZ4)\n)\n\
          ENGINE = MergeTree\nORDER BY `at`\nTTL `at` + toIntervalDay(2)"
     );
 }
@@ -104,7 +113,7 @@ fn tables_render_whole() {
 fn a_merge_table_has_the_columns_of_the_newest_epoch() {
     assert_eq!(
         sql(&definitions(&[]), "all", "31"),
-        "CREATE TABLE IF NOT EXISTS `x`.`every`\n(\n    `v` UInt32,\n    `at` DateTime64(9, 'UTC'),\n    `new` UInt32,\n    \
+        "CREATE TABLE `x`.`every`\n(\n    `v` UInt32,\n    `at` DateTime64(9, 'UTC'),\n    `new` UInt32,\n    \
          `e` Enum8('' = 0, 'is' = 1),\n    `n` UInt64\n)\nENGINE = Merge('x', '^t[0-9]$')"
     );
 }
@@ -129,7 +138,10 @@ fn topics_are_clipped_to_the_brokers() {
     assert_eq!(id, "topic");
     for (brokers, replication) in [(0, 1), (1, 1), (2, 2), (3, 3), (9, 3)] {
         let config = vec![("retention.ms".to_owned(), "5".to_owned())];
-        assert_eq!(topic.on(brokers, &parameters), NewTopic { name: "t".into(), partitions: 3, replication, config });
+        assert_eq!(
+            topic.on(brokers, &parameters, &config::Bootstrap::default()),
+            NewTopic { name: "t".into(), partitions: 3, replication, config }
+        );
     }
 }
 
@@ -266,10 +278,13 @@ fn the_embedded_definitions_are_sound_and_ordered() {
     let ids: Vec<&str> = definitions.objects.iter().map(|o| o.entry.id.value.as_str()).collect();
     let expected = [
         "db.data",
+        "data.schema_migrations",
+        "data.schema_lock",
         "data.flat_v0",
         "data.flat_v1",
         "data.flat_v2",
         "data.flat_errors",
+        "data.ingest_probe",
         "data.flat_merge",
         "data.flat_unified",
         "topic.landing",
@@ -278,14 +293,19 @@ fn the_embedded_definitions_are_sound_and_ordered() {
     assert_eq!(definitions.errors().name, "xtcp_flat_records_errors");
     let parameters = Parameters::supplied(&definitions.manifest, |_| None);
     let ttls: Vec<String> = definitions
-        .statements(&parameters)
+        .statements(&parameters, Platform::Single)
         .into_iter()
         .filter_map(|s| s.sql.lines().find(|l| l.starts_with("TTL")).map(str::to_owned))
         .collect();
     let record = "TTL toDateTime(`timestamp_ns`) + toIntervalDay(31)";
-    assert_eq!(ttls, [record, record, record, "TTL `observed_at` + toIntervalDay(1)"]);
+    let (lock, errors, probe) = (
+        "TTL `expires_at` + toIntervalDay(7)",
+        "TTL `observed_at` + toIntervalDay(1)",
+        "TTL `probed_at` + toIntervalDay(1)",
+    );
+    assert_eq!(ttls, [lock, record, record, record, errors, probe]);
     let (_, topic) = definitions.topics().next().expect("a topic");
-    let topic = topic.on(1, &parameters);
+    let topic = topic.on(1, &parameters, &config::Bootstrap::default());
     assert_eq!((topic.name.as_str(), topic.partitions, topic.replication), ("xtcp", 12, 1));
     assert!(topic.config.contains(&("max.message.bytes".into(), "16777216".into())));
 }

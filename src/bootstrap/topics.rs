@@ -1,13 +1,20 @@
 //! Kafka topics: created when they are absent, never altered.
 
-use std::{collections::BTreeSet, future::Future};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+};
 
 use super::{
+    checksum,
     definitions::{Body, Definitions},
     manifest::{NameSource, Parameter, known_parameter},
     parameters::Parameters,
 };
-use crate::tree::{At, Fields, File, Node, Report, Value};
+use crate::{
+    config,
+    tree::{At, Fields, File, Node, Report, Value},
+};
 
 /// A broker's fault. `Display` is what the broker or its client said.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +48,28 @@ pub trait Topics: Sync {
     fn create(&self, topic: &NewTopic) -> impl Future<Output = Result<(), TopicsError>> + Send;
     /// The number of brokers.
     fn broker_count(&self) -> impl Future<Output = Result<usize, TopicsError>> + Send;
+    /// How a topic is laid out, with the configuration as the broker reports it.
+    fn shape(&self, name: &str) -> impl Future<Output = Result<TopicShape, TopicsError>> + Send;
+}
+
+/// A topic as the broker has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TopicShape {
+    /// The number of partitions.
+    pub partitions: i32,
+    /// The number of replicas of each.
+    pub replication: i32,
+    /// Its configuration, by Kafka's own names.
+    pub config: BTreeMap<String, String>,
+}
+
+/// What a topic is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// What is consumed.
+    Landing,
+    /// What could not be placed.
+    DeadLetter,
 }
 
 /// A topic to create.
@@ -59,6 +88,8 @@ pub struct NewTopic {
 /// A topic as its file defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicDefinition {
+    /// What it is for.
+    pub role: Role,
     /// Where its name comes from.
     pub name: NameSource,
     /// The number of partitions.
@@ -78,6 +109,7 @@ impl TopicDefinition {
         outer.finish(report);
         let mut fields = Fields::of(topic?, report)?;
         let place = fields.place().clone();
+        let role = fields.text("role", report).and_then(|text| role(&text, report));
         let name = fields.optional_text("name", report);
         let parameter = fields.optional_text("parameter", report);
         let partitions = fields.number("partitions", report).and_then(|n| positive(&n, report));
@@ -96,19 +128,64 @@ impl TopicDefinition {
                 return None;
             }
         };
-        Some(Self { name, partitions: partitions?, replication: replication?, config })
+        Some(Self { role: role?, name, partitions: partitions?, replication: replication?, config })
     }
 
     /// The topic as it is created on a cluster of that many brokers.
     #[must_use]
-    pub fn on(&self, brokers: usize, parameters: &Parameters) -> NewTopic {
+    pub fn on(&self, brokers: usize, parameters: &Parameters, dials: &config::Bootstrap) -> NewTopic {
         let brokers = i32::try_from(brokers).unwrap_or(i32::MAX).max(1);
+        let mut config = self.config.clone();
+        if let Some(bytes) = dials.topic_max_message_bytes {
+            config.retain(|(key, _)| key != "max.message.bytes");
+            config.push(("max.message.bytes".to_owned(), bytes.to_string()));
+        }
+        // Off leaves the key out: a broker's own default is not to be overruled.
+        if dials.tiered_storage && self.role == Role::Landing {
+            config.push(("remote.storage.enable".to_owned(), "true".to_owned()));
+        }
+        config.sort();
         NewTopic {
             name: parameters.name(&self.name).to_owned(),
             partitions: self.partitions,
             replication: self.replication.min(brokers),
-            config: self.config.clone(),
+            config,
         }
+    }
+}
+
+impl NewTopic {
+    /// What is declared, as a number.
+    #[must_use]
+    pub fn checksum(&self) -> String {
+        let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        checksum::of(&format!("{} {} {} {}", self.name, self.partitions, self.replication, config.join(" ")))
+    }
+
+    /// Where a topic that exists is otherwise. Only keys that are declared are looked at.
+    #[must_use]
+    pub fn differences(&self, live: &TopicShape) -> Vec<String> {
+        let name = &self.name;
+        let mut differences = Vec::new();
+        if live.replication != self.replication {
+            differences.push(format!(
+                "{name}: replication factor is {}; declared is {} (partitions have to be reassigned)",
+                live.replication, self.replication
+            ));
+        }
+        let (has, wanted) = (live.partitions, self.partitions);
+        if has > wanted {
+            differences.push(format!("{name}: has {has} partitions; declared are {wanted} (they can't be taken away)"));
+        } else if has < wanted {
+            differences.push(format!("{name}: has {has} partitions; declared are {wanted}"));
+        }
+        for (key, wanted) in &self.config {
+            let has = live.config.get(key).map_or("nothing", String::as_str);
+            if has != wanted {
+                differences.push(format!("{name}: {key} is {has}; declared is {wanted}"));
+            }
+        }
+        differences
     }
 }
 
@@ -119,6 +196,17 @@ impl Definitions {
             Body::Topic(topic) => Some((object.entry.id.value.as_str(), topic)),
             _ => None,
         })
+    }
+}
+
+fn role(text: &At<String>, report: &mut Report) -> Option<Role> {
+    match text.value.as_str() {
+        "landing" => Some(Role::Landing),
+        "dead_letter" => Some(Role::DeadLetter),
+        other => {
+            report.add(&text.place, format!("read `{other}`; landing and dead_letter are allowed"));
+            None
+        }
     }
 }
 

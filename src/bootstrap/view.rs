@@ -11,6 +11,8 @@ pub struct View {
     /// Its name without the database.
     pub name: String,
     template: String,
+    /// Where the query begins in the template.
+    query: usize,
 }
 
 const HEADER: &str = "CREATE OR REPLACE VIEW {db}.";
@@ -33,6 +35,13 @@ impl View {
             report.add(&place, format!("read `{read}`; a view starts with `{HEADER}name AS`"));
             return None;
         };
+        // A list of columns between name and query isn't taken: the query names them.
+        let start = HEADER.len() + name.len();
+        let query = template[start..].trim_start().strip_prefix("AS").filter(|q| q.starts_with(char::is_whitespace));
+        let query = query.map_or(template.len(), |query| template.len() - query.trim_start().len());
+        if query == template.len() {
+            report.add(&place, format!("read `{}`; a view starts with `{HEADER}name AS`", &template[..start]));
+        }
         if template.contains(';') {
             report.add(&place, "a view is one statement, without a semicolon");
         }
@@ -42,14 +51,24 @@ impl View {
                 report.add(&place, format!("unknown place {unknown}; known: {DATABASE}, {EPOCHS}"));
             }
         }
-        Some(Self { name, template })
+        Some(Self { name, template, query })
     }
 
     /// The statement.
     #[must_use]
     pub fn render(&self, database: &str, epochs: &str) -> String {
-        self.template.replace(DATABASE, &quoted(database)).replace(EPOCHS, epochs)
+        filled(&self.template, database, epochs)
     }
+
+    /// The query alone.
+    #[must_use]
+    pub fn select(&self, database: &str, epochs: &str) -> String {
+        filled(&self.template[self.query..], database, epochs)
+    }
+}
+
+fn filled(template: &str, database: &str, epochs: &str) -> String {
+    template.replace(DATABASE, &quoted(database)).replace(EPOCHS, epochs)
 }
 
 /// The words in braces of a line.

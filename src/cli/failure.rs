@@ -29,6 +29,12 @@ impl Failure {
         Self { message: chain(error), hint: None, code: Self::REFUSED }
     }
 
+    /// The same with another exit code.
+    #[must_use]
+    pub fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
     /// Adds what to do next.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {

@@ -10,6 +10,8 @@ mod generate;
 mod inspect;
 mod output;
 mod run;
+mod schema;
+mod schema_text;
 mod settings;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -34,6 +36,8 @@ enum Command {
     #[command(subcommand)]
     Config(config::Command),
     Run(run::Command),
+    #[command(subcommand)]
+    Schema(schema::Command),
 }
 
 /// Runs the command of these arguments, the program's name first.
@@ -54,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Bench(bench) => bench.run(),
         Command::Config(command) => config::run(command),
         Command::Run(command) => run::run(command),
+        Command::Schema(command) => schema::run(command),
     };
     done.unwrap_or_else(|failure| failure.report())
 }

@@ -11,9 +11,23 @@ impl Client {
     /// # Errors
     /// When it fails, or a row doesn't have the form of `T`.
     pub async fn query<T: DeserializeOwned>(&self, sql: &str, params: &[(&str, &str)]) -> Result<Vec<T>, Error> {
+        self.query_with(sql, params, &[]).await
+    }
+
+    /// As [`Client::query`], with settings of this query alone.
+    ///
+    /// # Errors
+    /// When it fails, or a row doesn't have the form of `T`.
+    pub async fn query_with<T: DeserializeOwned>(
+        &self,
+        sql: &str,
+        params: &[(&str, &str)],
+        settings: &[(&str, &str)],
+    ) -> Result<Vec<T>, Error> {
         let named: Vec<(String, String)> =
             params.iter().map(|(name, value)| (format!("param_{name}"), escaped(value))).collect();
         let mut arguments = vec![("default_format", "JSONEachRow"), ("output_format_json_quote_64bit_integers", "0")];
+        arguments.extend(settings);
         arguments.extend(named.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let body = self.send_statement(sql, &arguments).await?;
         let mut rows = Vec::new();

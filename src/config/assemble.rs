@@ -14,7 +14,7 @@ use url::Url;
 use super::{
     kind::Value,
     merge::Merged,
-    model::{Batch, Bootstrap, ClickHouse, Config, Framing, Http, Kafka, Limits, Log, LogFormat, Secret},
+    model::{Batch, Bootstrap, ClickHouse, Config, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret},
     origin::Origin,
     problem::Problem,
     units,
@@ -58,6 +58,15 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             tables: values.switch("bootstrap.tables"),
             topics: values.switch("bootstrap.topics"),
             wait: Duration::from_secs(values.number("bootstrap.wait_seconds")),
+            platform: match values.text("platform").as_str() {
+                "self_hosted" => Platform::SelfHosted,
+                "cloud" => Platform::Cloud,
+                "single" => Platform::Single,
+                _ => Platform::Auto,
+            },
+            ddl_max_query_size: values.number("ddl_max_query_size"),
+            tiered_storage: values.switch("kafka.tiered_storage"),
+            topic_max_message_bytes: values.optional_number("kafka.topic_max_message_bytes"),
         },
         log: Log {
             filter: values.text("log"),
@@ -69,6 +78,7 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
         retention_days: values.days("retention_days"),
         errors_retention_days: values.days("errors_retention_days"),
         schemas_dir: values.path("schemas_dir"),
+        overlay_dir: values.path("overlay_dir"),
     };
     if config.batch.bytes > config.limits.memory_bytes {
         problems.push(Problem::Contradiction(format!(
@@ -141,6 +151,13 @@ impl Values<'_> {
     fn number(&self, key: &'static str) -> u64 {
         match self.get(key) {
             Some(Value::Number(number)) => *number,
+            other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    fn optional_number(&self, key: &'static str) -> Option<u32> {
+        match self.get(key)? {
+            Value::Number(number) => Some(u32::try_from(*number).unwrap_or(u32::MAX)),
             other => unreachable!("{key} is {other:?}"),
         }
     }

@@ -25,6 +25,8 @@ pub struct Config {
     pub errors_retention_days: u32,
     /// A `ddl/` tree that replaces the one inside the binary.
     pub schemas_dir: Option<PathBuf>,
+    /// A tree of further objects.
+    pub overlay_dir: Option<PathBuf>,
 }
 
 /// The topic and how it is read.
@@ -103,12 +105,48 @@ pub struct Http {
 /// What the bootstrap may do.
 #[derive(Debug, Clone, Copy)]
 pub struct Bootstrap {
-    /// Create what is absent in ClickHouse.
+    /// Bring what is declared about in ClickHouse.
     pub tables: bool,
     /// Create what is absent in Kafka.
     pub topics: bool,
-    /// How long a service that does not answer is waited for.
+    /// How long a service that does not answer is waited for, and another process that changes the schema.
     pub wait: Duration,
+    /// What kind of server it is.
+    pub platform: Platform,
+    /// The longest statement that is sent, in bytes, with the room that the server needs besides.
+    pub ddl_max_query_size: u64,
+    /// Whether the brokers tier to object storage.
+    pub tiered_storage: bool,
+    /// `max.message.bytes` of created topics, in bytes, instead of what is declared.
+    pub topic_max_message_bytes: Option<u32>,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self {
+            tables: true,
+            topics: true,
+            wait: Duration::from_secs(180),
+            platform: Platform::Auto,
+            ddl_max_query_size: 16 << 20,
+            tiered_storage: false,
+            topic_max_message_bytes: None,
+        }
+    }
+}
+
+/// What kind of server the schema is rendered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Platform {
+    /// What the server shows itself to be; never `Single`.
+    #[default]
+    Auto,
+    /// Servers of one's own with Keeper.
+    SelfHosted,
+    /// ClickHouse Cloud.
+    Cloud,
+    /// One server without Keeper.
+    Single,
 }
 
 /// What is logged, on standard error.

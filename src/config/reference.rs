@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::settings::{self, ENVIRONMENT_PREFIX, FILE_VARIABLE, Preset, Setting};
+use super::{
+    kind::Kind,
+    settings::{self, ENVIRONMENT_PREFIX, FILE_VARIABLE, Preset, Setting},
+};
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -81,7 +84,10 @@ fn example_of(text: &mut String, setting: &Setting) {
             _ => writeln!(text, "# {name} = {preset:?}"),
         },
         Preset::Cores => writeln!(text, "# {name} = 4"),
-        Preset::Absent => writeln!(text, "# {name} = \"/path\""),
+        Preset::Absent => match setting.kind {
+            Kind::Number { min, .. } => writeln!(text, "# {name} = {min}"),
+            _ => writeln!(text, "# {name} = \"/path\""),
+        },
     };
 }
 

@@ -112,6 +112,14 @@ pub static ALL: &[Setting] = &[
     )
     .secret()
     .doc("Further librdkafka properties, passed through as they are: `security.protocol`, `sasl.…`, `ssl.…`."),
+    of("kafka.tiered_storage", Kind::Switch, Preset::Text("false")).doc(
+        "The brokers tier to object storage: the landing topic is created with `remote.storage.enable`. When off, the key \
+         is left out.",
+    ),
+    of("kafka.topic_max_message_bytes", Kind::Number { min: 1024, max: 1 << 30 }, Preset::Absent).doc(
+        "`max.message.bytes` of every topic that is created, instead of what the definitions say. Managed brokers may cap \
+         it.",
+    ),
     of("clickhouse.url", Kind::Url, Preset::Text("http://127.0.0.1:8123")).doc("ClickHouse's HTTP interface."),
     text("clickhouse.database", "xtcp", kind::is_identifier, "letters, digits and `_`, no digit first")
         .doc("The database of all tables and views."),
@@ -154,7 +162,15 @@ pub static ALL: &[Setting] = &[
     of("bootstrap.topics", Kind::Switch, Preset::Text("true"))
         .doc("Create the topics that are absent. When off, an absent one stops the start."),
     of("bootstrap.wait_seconds", Kind::Number { min: 0, max: 86_400 }, Preset::Text("180"))
-        .doc("How long the bootstrap waits for a service that does not answer."),
+        .doc("How long the bootstrap waits for a service that does not answer, and for another process that changes the schema."),
+    of("platform", Kind::Choice(&["auto", "self_hosted", "cloud", "single"]), Preset::Text("auto")).doc(
+        "What kind of ClickHouse the schema is made for. `auto` asks the server, then looks at the host name; `self_hosted` \
+         and `cloud` pin it; `single` is one server without Keeper, with plain tables, and has to be asked for.",
+    ),
+    of("ddl_max_query_size", Kind::Number { min: 262_144, max: 1 << 30 }, Preset::Text("16777216")).doc(
+        "The most that a schema statement may ask for as `max_query_size`, in bytes: its own size and 4096. One that needs \
+         more is refused before it is sent.",
+    ),
     // A row's time and the days are added up in 32 bits of seconds, which end in 2106.
     of("retention_days", Kind::Number { min: 0, max: 3650 }, Preset::Text("31"))
         .doc("Days after which records leave their table; 0 keeps them for ever."),
@@ -162,6 +178,8 @@ pub static ALL: &[Setting] = &[
         .doc("Days after which diverted pieces leave the error table; 0 keeps them for ever."),
     of("schemas_dir", Kind::Path, Preset::Absent)
         .doc("A directory of definitions that replaces the one inside the binary."),
+    of("overlay_dir", Kind::Path, Preset::Absent)
+        .doc("A directory of further definitions, with a manifest of its own. What it gets wrong never hurts the rest."),
     text("log", "info", kind::is_log_filter, "a level (`error`, `warn`, `info`, `debug`, `trace`) or filters like `info,xtcp_ingest=debug`")
         .doc("What is logged, on standard error."),
     of("log_format", Kind::Choice(&["text", "json"]), Preset::Text("text")).doc("How a log line looks."),

@@ -79,17 +79,37 @@ pub struct Table {
     pub order_by: Vec<String>,
     /// When rows leave.
     pub ttl: Option<Ttl>,
+    /// How far back a block that is sent again is known, if that is declared.
+    pub deduplication: Option<Deduplication>,
     /// Table settings in the order of the file, each with its value as SQL writes it.
     pub settings: Vec<(String, String)>,
 }
 
-/// Retention: rows leave when `column` is older than the parameter's number of days; 0 days is no TTL at all.
+/// Retention: rows leave when `column` is older than the number of days; 0 days is no TTL at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ttl {
     /// A `DateTime` or `DateTime64` column of the table.
     pub column: String,
-    /// The manifest parameter that holds the number of days.
-    pub days_parameter: String,
+    /// After how many days.
+    pub days: Days,
+}
+
+/// A number of days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Days {
+    /// What the manifest parameter of that name says.
+    Parameter(String),
+    /// The same everywhere.
+    Fixed(u16),
+}
+
+/// The window in which a table knows the token of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deduplication {
+    /// The last so many blocks.
+    pub blocks: u32,
+    /// And, where tables are replicated, no longer than this many seconds.
+    pub seconds: u32,
 }
 
 /// One column of a table.

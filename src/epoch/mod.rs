@@ -17,7 +17,7 @@ mod raw;
 mod table;
 
 pub use column_type::ColumnType;
-pub use definition::{Column, Condition, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
+pub use definition::{Column, Condition, Days, Deduplication, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
 pub use identify::{Identity, Place, Unidentified};
 pub use layouts::SCHEMA_VERSION;
 pub use parse_type::TypeError;

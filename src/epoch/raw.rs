@@ -21,13 +21,24 @@ pub(super) struct RawTable {
     pub engine: At<String>,
     pub order_by: Vec<At<String>>,
     pub ttl: Option<RawTtl>,
+    pub deduplication: Option<RawDeduplication>,
     /// Names and SQL literals.
     pub settings: Vec<(At<String>, String)>,
 }
 
 pub(super) struct RawTtl {
     pub column: At<String>,
-    pub days: At<String>,
+    pub days: At<RawDays>,
+}
+
+pub(super) enum RawDays {
+    Parameter(String),
+    Fixed(u16),
+}
+
+pub(super) struct RawDeduplication {
+    pub blocks: At<u32>,
+    pub seconds: At<u32>,
 }
 
 pub(super) struct RawLayout {
@@ -79,18 +90,37 @@ fn table(node: At<&Node>, report: &mut Report) -> Option<RawTable> {
     let order_by = fields.list("order_by", report);
     let order_by = order_by.map(|keys| keys.value.into_iter().filter_map(|key| key.text(report)).collect());
     let ttl = fields.node("ttl").and_then(|node| ttl(node, report));
+    let deduplication = fields.node("deduplication").and_then(|node| deduplication(node, report));
     let settings = fields.entries("settings", report);
     let settings = settings.into_iter().filter_map(|(name, node)| Some((name, literal(node, report)?))).collect();
     fields.finish(report);
-    Some(RawTable { name: name?, engine: engine?, order_by: order_by?, ttl, settings })
+    Some(RawTable { name: name?, engine: engine?, order_by: order_by?, ttl, deduplication, settings })
 }
 
 fn ttl(node: At<&Node>, report: &mut Report) -> Option<RawTtl> {
     let mut fields = Fields::of(node, report)?;
     let column = fields.text("column", report);
-    let days = fields.text("days", report);
+    let days = fields.required("days", report).and_then(|node| days(node, report));
     fields.finish(report);
     Some(RawTtl { column: column?, days: days? })
+}
+
+/// A number, or the name of a parameter.
+fn days(node: At<&Node>, report: &mut Report) -> Option<At<RawDays>> {
+    if matches!(node.value.value, Value::Number(_)) {
+        let At { value, place } = node.number(report)?;
+        return Some(At { value: RawDays::Fixed(value), place });
+    }
+    let At { value, place } = node.text(report)?;
+    Some(At { value: RawDays::Parameter(value), place })
+}
+
+fn deduplication(node: At<&Node>, report: &mut Report) -> Option<RawDeduplication> {
+    let mut fields = Fields::of(node, report)?;
+    let blocks = fields.number("blocks", report);
+    let seconds = fields.number("seconds", report);
+    fields.finish(report);
+    Some(RawDeduplication { blocks: blocks?, seconds: seconds? })
 }
 
 /// A setting's value as SQL writes it.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Column, ColumnType, Table, Ttl, codec,
-    raw::{RawColumn, RawTable},
+    Column, ColumnType, Days, Deduplication, Table, Ttl, codec,
+    raw::{RawColumn, RawDays, RawTable},
 };
 use crate::tree::{At, Report, is_identifier};
 
@@ -71,14 +71,30 @@ pub(super) fn table(raw: &RawTable, columns: &[(Column, bool)], report: &mut Rep
                 }
             }
         }
-        identifier(&ttl.days, "a parameter's name", report);
-        Ttl { column: ttl.column.value.clone(), days_parameter: ttl.days.value.clone() }
+        let days = match &ttl.days.value {
+            RawDays::Fixed(days) => Days::Fixed(*days),
+            RawDays::Parameter(name) => {
+                let name = At { value: name.clone(), place: ttl.days.place.clone() };
+                identifier(&name, "a parameter's name", report);
+                Days::Parameter(name.value)
+            }
+        };
+        Ttl { column: ttl.column.value.clone(), days }
+    });
+    let deduplication = raw.deduplication.as_ref().map(|window| {
+        for number in [&window.blocks, &window.seconds] {
+            if number.value == 0 {
+                report.add(&number.place, "read `0`; 1 or more is allowed");
+            }
+        }
+        Deduplication { blocks: window.blocks.value, seconds: window.seconds.value }
     });
     Table {
         name: raw.name.value.clone(),
         engine: raw.engine.value.clone(),
         order_by: raw.order_by.iter().map(|key| key.value.clone()).collect(),
         ttl,
+        deduplication,
         settings: raw.settings.iter().map(|(name, value)| (name.value.clone(), value.clone())).collect(),
     }
 }

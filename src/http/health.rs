@@ -1,8 +1,10 @@
 //! Whether the process can do its work, and if not, why.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
+
+use crate::bootstrap::Report;
 
 /// What has to be well for a process to be ready. Whoever talks to a service says how it went.
 #[derive(Debug, Default)]
@@ -13,6 +15,7 @@ pub struct Health {
     pub clickhouse: Check,
     /// Tables and topics are as declared.
     pub schema: Check,
+    pass: Mutex<Option<Arc<Report>>>,
 }
 
 /// One thing that has to be well.
@@ -58,6 +61,17 @@ impl Check {
 }
 
 impl Health {
+    /// A pass over the schema began, or ended.
+    pub fn schema_pass(&self, report: &Arc<Report>) {
+        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(report));
+    }
+
+    /// The last pass over the schema, or the one under way.
+    #[must_use]
+    pub fn last_pass(&self) -> Option<Arc<Report>> {
+        self.pass.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The checks by name, in the order in which they are shown.
     #[must_use]
     pub fn checks(&self) -> [(&'static str, State); 3] {

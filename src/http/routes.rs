@@ -12,7 +12,7 @@ use axum::{
 use serde_json::{Map, json};
 
 use super::{Health, health};
-use crate::telemetry::Telemetry;
+use crate::{bootstrap, telemetry::Telemetry};
 
 /// What the routes look at.
 #[derive(Debug, Clone)]
@@ -27,6 +27,7 @@ pub(super) fn routes(seen: Seen) -> Router {
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .route("/api/v1/system/version", get(version))
+        .route("/api/v1/system/schema", get(schema))
         .with_state(seen)
 }
 
@@ -42,6 +43,13 @@ async fn readyz(State(seen): State<Seen>) -> impl IntoResponse {
     (status, Json(json!({ "ready": ready, "checks": checks })))
 }
 
-async fn version() -> impl IntoResponse {
-    Json(json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }))
+async fn version(State(seen): State<Seen>) -> impl IntoResponse {
+    let schemas = seen.health.last_pass().map(|pass| pass.schemas_version.clone());
+    Json(json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION"), "schemas": schemas }))
+}
+
+/// The last pass over the schema, object by object.
+async fn schema(State(seen): State<Seen>) -> impl IntoResponse {
+    let pass = seen.health.last_pass();
+    Json(pass.map_or_else(|| json!({ "state": bootstrap::State::Unknown.name(), "ready": false }), |pass| pass.json()))
 }

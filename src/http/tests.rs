@@ -79,7 +79,7 @@ async fn metrics_and_version_are_served() {
     let (status, body) = running.get("/api/v1/system/version").await;
     assert_eq!(status, 200);
     let body: Value = serde_json::from_str(&body).expect("JSON");
-    assert_eq!(body, json!({"name": "xtcp-ingest", "version": env!("CARGO_PKG_VERSION")}));
+    assert_eq!(body, json!({"name": "xtcp-ingest", "version": env!("CARGO_PKG_VERSION"), "schemas": null}));
     assert_eq!(running.get("/nothing").await.0, 404);
 }
 

@@ -1,10 +1,15 @@
 //! Topics: are they there, how large are they, create them.
 
-use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use rdkafka::{
     ClientConfig,
-    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
+    admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication},
     consumer::{BaseConsumer, Consumer as _},
     error::{IsError as _, KafkaError},
     types::RDKafkaErrorCode,
@@ -66,6 +71,43 @@ impl Admin {
             Err(error) if error.is_unknown_topic() => Ok(None),
             other => Ok(other?.filter(|partitions| !partitions.is_empty())),
         }
+    }
+
+    /// The number of partitions of a topic, and of the replicas of each.
+    ///
+    /// # Errors
+    /// No broker answers, or there is no such topic.
+    pub async fn layout(&self, topic: &str) -> Result<(i32, i32), Error> {
+        let name = topic.to_owned();
+        self.blocking(format!("metadata of `{topic}`"), move |client| {
+            let metadata = client.fetch_metadata(Some(&name), TIMEOUT)?;
+            let topic = metadata.topics().iter().find(|topic| topic.name() == name);
+            let Some(topic) = topic.filter(|topic| !topic.partitions().is_empty()) else {
+                return Err(KafkaError::MetadataFetch(RDKafkaErrorCode::UnknownTopicOrPartition));
+            };
+            let replicas = topic.partitions().iter().map(|partition| partition.replicas().len()).min().unwrap_or(0);
+            let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+            Ok((number(topic.partitions().len()), number(replicas)))
+        })
+        .await
+    }
+
+    /// The configuration of a topic as the broker reports it, defaults included.
+    ///
+    /// # Errors
+    /// No broker answers, or the account may not see it.
+    pub async fn topic_config(&self, topic: &str) -> Result<BTreeMap<String, String>, Error> {
+        let failed = |error: &KafkaError| Error::new(format!("configuration of `{topic}`"), &*self.brokers, error);
+        let client: AdminClient<Plain> =
+            self.properties.create_with_context(Plain::default()).map_err(|error| failed(&error))?;
+        let options = AdminOptions::new().request_timeout(Some(TIMEOUT));
+        let asked = [ResourceSpecifier::Topic(topic)];
+        let mut config = BTreeMap::new();
+        for resource in client.describe_configs(&asked, &options).await.map_err(|error| failed(&error))? {
+            let resource = resource.map_err(|code| failed(&KafkaError::AdminOp(code)))?;
+            config.extend(resource.entries.into_iter().filter_map(|entry| Some((entry.name, entry.value?))));
+        }
+        Ok(config)
     }
 
     /// The names of all topics that the account may see.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Admin, Error};
-use crate::bootstrap::{NewTopic, Topics, TopicsError};
+use crate::bootstrap::{NewTopic, TopicShape, Topics, TopicsError};
 
 impl Topics for Admin {
     async fn existing(&self) -> Result<BTreeSet<String>, TopicsError> {
@@ -13,6 +13,11 @@ impl Topics for Admin {
     async fn create(&self, topic: &NewTopic) -> Result<(), TopicsError> {
         self.create_topic(&topic.name, topic.partitions, topic.replication, &topic.config).await?;
         Ok(())
+    }
+
+    async fn shape(&self, name: &str) -> Result<TopicShape, TopicsError> {
+        let (partitions, replication) = self.layout(name).await?;
+        Ok(TopicShape { partitions, replication, config: self.topic_config(name).await? })
     }
 
     async fn broker_count(&self) -> Result<usize, TopicsError> {

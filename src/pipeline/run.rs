@@ -21,7 +21,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    bootstrap::{self, Definitions, LoadError},
+    bootstrap::{Definitions, LoadError},
     clickhouse,
     config::Config,
     http::{self, Health, Server},
@@ -52,8 +52,8 @@ pub enum RunError {
     #[error(transparent)]
     ClickHouse(clickhouse::Error),
     /// Something is not as declared, and nothing but a person can help.
-    #[error(transparent)]
-    Bootstrap(bootstrap::Error),
+    #[error("{0}")]
+    Bootstrap(String),
     /// Kafka can't be used.
     #[error(transparent)]
     Kafka(kafka::Error),
@@ -108,11 +108,11 @@ async fn flow(
     telemetry: Arc<Telemetry>,
     health: Arc<Health>,
 ) -> Result<(), RunError> {
-    let definitions = Definitions::open(config.schemas_dir.as_deref())?;
+    let definitions = Definitions::configured(&config)?;
     let start = tokio::select! {
         biased;
         () = asked.wait() => return Ok(()),
-        start = start::prepare(&config, &definitions, &health) => start?,
+        start = start::prepare(&config, &definitions, &health, &telemetry) => start?,
     };
     let goal = options.until_caught_up.then(|| Goal::new(&start.watermarks));
     if goal.as_ref().is_some_and(Goal::is_reached) {

@@ -8,13 +8,13 @@ use std::{
 
 use super::run::RunError;
 use crate::{
-    bootstrap::{self, Definitions, Parameters},
+    bootstrap::{Controller, Definitions, Parameters, Topics},
     clickhouse::Client,
     config::Config,
     http::{Check, Health},
     kafka::{Admin, Watermarks},
     lane::Schema,
-    telemetry::Every,
+    telemetry::{Every, Telemetry},
 };
 
 /// How long to wait before a service is asked again: at first, and after a while.
@@ -23,8 +23,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 const QUIET: Duration = Duration::from_secs(1);
 /// How long a server may take to say that it is there.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long to wait before another look at tables that are not as declared.
-const LOOK: Duration = Duration::from_secs(10);
+/// How long to wait before another pass: at first, and after a while.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Everything that the flow stands on.
 pub(super) struct Start {
@@ -39,7 +39,12 @@ pub(super) struct Start {
 /// # Errors
 /// What no waiting mends: credentials, an unknown database or topic that the bootstrap may not create, properties that are
 /// not valid.
-pub(super) async fn prepare(config: &Config, definitions: &Definitions, health: &Health) -> Result<Start, RunError> {
+pub(super) async fn prepare(
+    config: &Config,
+    definitions: &Definitions,
+    health: &Health,
+    telemetry: &Telemetry,
+) -> Result<Start, RunError> {
     let client = Client::new(&config.clickhouse).map_err(RunError::ClickHouse)?;
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
 
@@ -60,10 +65,14 @@ pub(super) async fn prepare(config: &Config, definitions: &Definitions, health: 
     };
     wait_for("Kafka", &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) }).await?;
 
+    let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
     let parameters = Parameters::of(config, &definitions.manifest);
-    let report = declared(config, definitions, &parameters, &client, &admin, &health.schema).await?;
-    let created = report.objects.iter().filter(|object| object.action == bootstrap::Action::Created).count();
-    tracing::info!(objects = report.objects.len(), created, "everything is as declared");
+    let controller = Controller::new(&client, &admin, definitions, &parameters, config.bootstrap).watched(|report| {
+        health.schema_pass(report);
+        telemetry.schema_pass(report);
+    });
+    converge(&controller, &schema, &health.schema).await?;
+    drop(controller);
 
     let topic = &config.kafka.topic;
     let watermarks = wait_for("Kafka", &health.kafka, || async {
@@ -72,35 +81,32 @@ pub(super) async fn prepare(config: &Config, definitions: &Definitions, health: 
         admin.watermarks(topic, &partitions).await.map_err(kafka)
     })
     .await?;
-    let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
     Ok(Start { schema, client, watermarks })
 }
 
-/// Lets the bootstrap bring about what is declared, or only look, for as long as what is amiss may be mended by others.
-async fn declared(
-    config: &Config,
-    definitions: &Definitions,
-    parameters: &Parameters,
-    client: &Client,
-    admin: &Admin,
-    check: &Check,
-) -> Result<bootstrap::Report, RunError> {
+/// Runs pass after pass until everything that is inserted into is as declared. A pass that failed, or that another process
+/// kept this one from, is run again: what is amiss may be mended by others.
+async fn converge<T: Topics>(controller: &Controller<'_, T>, schema: &Schema, check: &Check) -> Result<(), RunError> {
     let minute = Every::new(Every::MINUTE);
+    let mut pause = AGAIN.0;
     loop {
-        match bootstrap::pass(client, admin, definitions, parameters, &config.bootstrap).await {
-            Ok(report) => {
-                check.ok();
-                return Ok(report);
-            }
-            Err(error) if error.is_fatal() => return Err(RunError::Bootstrap(error)),
-            Err(error) => {
-                check.fail(error.to_string());
-                if minute.ready().is_some() {
-                    tracing::warn!("not ready, nothing is consumed: {error}");
-                }
-            }
+        let report = controller.pass().await;
+        let tables = schema.targets().iter().map(|target| target.table.as_str());
+        let cause = match &report.error {
+            Some(error) if error.is_fatal() => return Err(RunError::Bootstrap(error.to_string())),
+            Some(error) => error.to_string(),
+            None => report.blocked(tables).join("; "),
+        };
+        if cause.is_empty() {
+            check.ok();
+            return Ok(());
         }
-        tokio::time::sleep(LOOK).await;
+        if minute.ready().is_some() {
+            tracing::warn!("not ready, nothing is consumed: {cause}");
+        }
+        check.fail(cause);
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(AGAIN.1);
     }
 }
 

@@ -88,6 +88,16 @@ metrics! {
         "Changes of the partitions of this process: `assigned`, `revoked` or `lost`.";
     MEMORY: "memory_bytes" Gauge Bytes ["part"]
         "Bytes held: `open` batches, `sealed` ones that are not acknowledged, `queued` messages in the Kafka client.";
+    SCHEMA_STATE: "schema_bootstrap_state" Gauge Count []
+        "How the schema stands: 0 unknown, 1 converged, 2 failed, 3 running, 4 observed.";
+    SCHEMA_SECONDS: "schema_bootstrap_duration_seconds" Gauge Seconds []
+        "How long the last pass over the schema took.";
+    SCHEMA_REFUSED: "schema_objects_refused" Gauge Count []
+        "Objects that the last pass found otherwise than declared and left alone.";
+    SCHEMA_VERSION: "schema_version_info" Gauge Count ["schemas_version"]
+        "1, with the release of the definitions.";
+    LEASE_LEFT: "schema_lease_release_failures_total" Counter Count []
+        "Passes that could not give the lease back: it lapses at its end.";
     BUILD_INFO: "build_info" Gauge Count ["version"]
         "1, with the version of this process.";
 }

@@ -17,7 +17,10 @@ use super::{
     catalogue::{self, Kind, Metric},
     ledger::Ledger,
 };
-use crate::lane::Reason;
+use crate::{
+    bootstrap::{Action, Report, State},
+    lane::Reason,
+};
 
 /// Upper bounds of the latency buckets, in seconds: 5 ms to the longest default timeout.
 const SECONDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0];
@@ -33,8 +36,17 @@ pub struct Telemetry {
     ledger: Arc<Ledger>,
     partitions: Mutex<BTreeMap<(Arc<str>, i32), Partition>>,
     memory: Mutex<Memory>,
+    schema: Mutex<Schema>,
     observations: AtomicU32,
     rendering: Mutex<()>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Schema {
+    state: State,
+    seconds: f64,
+    refused: usize,
+    version: Option<String>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -116,6 +128,7 @@ impl Telemetry {
             ledger: Arc::default(),
             partitions: Mutex::default(),
             memory: Mutex::default(),
+            schema: Mutex::default(),
             observations: AtomicU32::new(0),
             rendering: Mutex::new(()),
         }
@@ -202,6 +215,7 @@ impl Telemetry {
         for (part, bytes) in [("open", open), ("sealed", sealed), ("queued", queued)] {
             self.gauge(&catalogue::MEMORY, &[part]).set(float(bytes));
         }
+        self.publish_schema();
         self.gauge(&catalogue::BUILD_INFO, &[env!("CARGO_PKG_VERSION")]).set(1.0);
         self.handle.render()
     }
@@ -227,6 +241,28 @@ impl Telemetry {
         for (epoch, count) in &sums.not_utf8 {
             self.counter(&catalogue::NOT_UTF8, &[&epoch.to_string()]).absolute(*count);
         }
+    }
+
+    /// A pass over the schema began, or ended.
+    pub fn schema_pass(&self, report: &Report) {
+        let mut schema = self.schema.lock().unwrap_or_else(PoisonError::into_inner);
+        // What the last pass found stays in sight while the next one is under way.
+        if report.state != State::Running {
+            schema.seconds = report.duration.unwrap_or_default().as_secs_f64();
+            schema.refused = report.count(Action::Refused);
+            self.counter(&catalogue::LEASE_LEFT, &[]).increment(u64::from(report.lease_left));
+        }
+        schema.state = report.state;
+        schema.version = Some(report.schemas_version.clone());
+    }
+
+    fn publish_schema(&self) {
+        let schema = self.schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.gauge(&catalogue::SCHEMA_STATE, &[]).set(f64::from(schema.state.number()));
+        let Some(version) = schema.version else { return };
+        self.gauge(&catalogue::SCHEMA_SECONDS, &[]).set(schema.seconds);
+        self.gauge(&catalogue::SCHEMA_REFUSED, &[]).set(float(schema.refused as u64));
+        self.gauge(&catalogue::SCHEMA_VERSION, &[&version]).set(1.0);
     }
 
     fn publish_partitions(&self) {
@@ -356,7 +392,12 @@ mod tests {
             not_utf8: BTreeMap::from([(2, 1)]),
             ..Counts::default()
         });
+        let pass = Report { state: State::Converged, lease_left: true, ..Report::new("1", "xtcp") };
+        telemetry.schema_pass(&pass);
+        telemetry.schema_pass(&Report::new("1", "xtcp"));
         let scrape = telemetry.render();
+        assert_eq!(value(&scrape, "xtcp_ingest_schema_bootstrap_state"), Some(3.0), "running");
+        assert_eq!(value(&scrape, "xtcp_ingest_schema_lease_release_failures_total"), Some(1.0));
         let seen: BTreeSet<_> = scrape
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE "))

@@ -68,14 +68,7 @@ impl<'n> Fields<'n> {
 
     /// `true` or `false`, which has to be there.
     pub fn flag(&mut self, key: &'static str, report: &mut Report) -> Option<At<bool>> {
-        let node = self.required(key, report)?;
-        match &node.value.value {
-            Value::Bool(value) => Some(At { value: *value, place: node.place }),
-            other => {
-                report.add(&node.place, format!("read {}; `true` or `false` is allowed", other.shown()));
-                None
-            }
-        }
+        self.required(key, report)?.flag(report)
     }
 
     /// The elements of a list that has to be there.
@@ -110,6 +103,17 @@ impl<'n> At<&'n Node> {
             Value::Text(text) => Some(At { value: text.clone(), place: self.place }),
             other => {
                 report.add(&self.place, format!("read {}; a text is needed here", other.shown()));
+                None
+            }
+        }
+    }
+
+    /// The node as `true` or `false`. Anything else is reported.
+    pub fn flag(self, report: &mut Report) -> Option<At<bool>> {
+        match &self.value.value {
+            Value::Bool(value) => Some(At { value: *value, place: self.place }),
+            other => {
+                report.add(&self.place, format!("read {}; `true` or `false` is allowed", other.shown()));
                 None
             }
         }

@@ -101,6 +101,9 @@ impl Tree {
     fn add_embedded(&mut self, directory: &Dir<'_>) {
         for file in directory.files() {
             let path = file.path().to_str().expect("embedded paths are UTF-8");
+            if !is_definition(file.path()) {
+                continue;
+            }
             let text = file.contents_utf8().expect("embedded definitions are UTF-8");
             self.insert(path.replace('\\', "/"), text.to_owned());
         }
@@ -120,13 +123,17 @@ impl Tree {
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if path.is_dir() {
                 self.add_dir(&path, &format!("{name}/"))?;
-            } else if path.extension().is_some_and(|e| e == "yaml" || e == "sql") {
+            } else if is_definition(&path) {
                 let text = fs::read_to_string(&path).map_err(fault(&path))?;
                 self.insert(name, text);
             }
         }
         Ok(())
     }
+}
+
+fn is_definition(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "yaml" || e == "sql")
 }
 
 #[cfg(test)]

@@ -1,97 +1,38 @@
 //! The bootstrap against the real engine.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     io,
     net::{Shutdown, TcpListener, TcpStream},
-    sync::Mutex,
     thread,
     time::Duration,
 };
 
 use serde::Deserialize;
 use xtcp_ingest::{
-    bootstrap::{
-        self, Action, Definitions, Difference, Error, Kind, NewTopic, Parameters, Report, Topics, TopicsError, What,
-    },
+    bootstrap::{self, Action, Controller, Difference, Error, Kind, Parameters, State, What},
+    clickhouse::Client,
     config,
 };
 
-use crate::support::Database;
-
-/// Kafka as far as the bootstrap sees it, in memory.
-#[derive(Default)]
-struct Memory {
-    topics: Mutex<BTreeMap<String, NewTopic>>,
-}
-
-impl Topics for Memory {
-    async fn existing(&self) -> Result<BTreeSet<String>, TopicsError> {
-        Ok(self.topics.lock().expect("no panic").keys().cloned().collect())
-    }
-
-    async fn create(&self, topic: &NewTopic) -> Result<(), TopicsError> {
-        self.topics.lock().expect("no panic").insert(topic.name.clone(), topic.clone());
-        Ok(())
-    }
-
-    async fn broker_count(&self) -> Result<usize, TopicsError> {
-        Ok(1)
-    }
-}
-
-const ALL_ON: config::Bootstrap = config::Bootstrap { tables: true, topics: true, wait: Duration::from_secs(20) };
-const ALL_OFF: config::Bootstrap = config::Bootstrap { tables: false, topics: false, wait: Duration::from_secs(2) };
-
-struct Setup {
-    database: Database,
-    definitions: Definitions,
-    parameters: Parameters,
-    topics: Memory,
-}
-
-impl Setup {
-    async fn new(test: &str) -> Self {
-        let database = Database::new(test).await;
-        let definitions = Definitions::embedded().expect("sound definitions");
-        let parameters = database.parameters(&definitions);
-        Self { database, definitions, parameters, topics: Memory::default() }
-    }
-
-    async fn pass(&self, dials: &config::Bootstrap) -> Result<Report, Error> {
-        bootstrap::pass(&self.database.client, &self.topics, &self.definitions, &self.parameters, dials).await
-    }
-
-    async fn differences(&self) -> Vec<Difference> {
-        match bootstrap::assert_declared(&self.database.client, &self.definitions, &self.parameters).await {
-            Ok(()) => Vec::new(),
-            Err(Error::NotAsDeclared(differences)) => differences,
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-fn created(report: &Report) -> Vec<&str> {
-    report.objects.iter().filter(|o| o.action == Action::Created).map(|o| o.id.as_str()).collect()
-}
+use crate::setup::{QUICK, Setup, all_off, all_on, assert_empty, ids};
 
 #[tokio::test]
 async fn an_empty_server_gets_everything_and_a_second_pass_nothing() {
     let setup = Setup::new("empty").await;
-    let first = setup.pass(&ALL_ON).await.expect("a pass");
+    let first = setup.pass(all_on()).await.expect("a pass");
     let all: Vec<&str> = setup.definitions.objects.iter().map(|o| o.entry.id.value.as_str()).collect();
-    assert_eq!(created(&first), all, "in the order of the manifest");
-    let second = setup.pass(&ALL_ON).await.expect("a pass");
-    assert_eq!(created(&second), [""; 0]);
+    assert_eq!(ids(&first, Action::Created), all, "in the order of the manifest");
+    let second = setup.pass(all_on()).await.expect("a pass");
+    assert_eq!(ids(&second, Action::Created), [""; 0]);
     assert_eq!(second.objects.len(), all.len());
     let topics = setup.topics.topics.lock().expect("no panic").clone();
     assert_eq!(topics["xtcp"].replication, 1, "clipped to the one broker");
 
     setup.database.execute("DROP TABLE {db}.xtcp_flat_records_v1 SYNC").await;
     setup.database.execute("DROP TABLE {db}.xtcp_flat_records_unified SYNC").await;
-    let third = setup.pass(&ALL_ON).await.expect("a pass");
-    assert_eq!(created(&third), ["data.flat_v1", "data.flat_unified"]);
-    setup.pass(&ALL_OFF).await.expect("everything is there");
+    let third = setup.pass(all_on()).await.expect("a pass");
+    assert_eq!(ids(&third, Action::Created), ["data.flat_v1", "data.flat_unified"]);
+    setup.pass(all_off()).await.expect("everything is there");
 }
 
 #[derive(Deserialize, Debug, PartialEq, Eq)]
@@ -106,7 +47,7 @@ struct ColumnRow {
 #[tokio::test]
 async fn the_server_reports_every_column_as_declared() {
     let setup = Setup::new("columns").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     let mut seen = 0;
     for object in &setup.definitions.objects {
         let Some(columns) = setup.definitions.columns(object) else { continue };
@@ -137,7 +78,7 @@ async fn the_server_reports_every_column_as_declared() {
         assert_eq!(live.len(), declared.len(), "{name}");
         seen += live.len();
     }
-    assert_eq!(seen, 161 + 161 + 172 + 11 + 172);
+    assert_eq!(seen, 11 + 5 + 161 + 161 + 172 + 11 + 2 + 172);
 }
 
 #[derive(Deserialize, Debug, PartialEq, Eq)]
@@ -158,7 +99,9 @@ async fn the_server_reports_keys_engines_and_retention_as_declared() {
     };
     let parameters = Parameters::supplied(&setup.definitions.manifest, supply);
     let client = &setup.database.client;
-    bootstrap::pass(client, &setup.topics, &setup.definitions, &parameters, &ALL_ON).await.expect("a pass");
+    let controller = Controller::new(client, &setup.topics, &setup.definitions, &parameters, all_on()).timing(QUICK);
+    assert_eq!(controller.pass().await.state, State::Converged);
+    assert_empty(&controller.plan().await.expect("a plan"));
     let sql =
         "SELECT name, engine, sorting_key, partition_key FROM system.tables WHERE database = '{db}' ORDER BY name";
     let rows: Vec<TableRow> = setup.database.query(sql).await;
@@ -170,12 +113,15 @@ async fn the_server_reports_keys_engines_and_retention_as_declared() {
     };
     let key = "timestamp_ns, hostname, record_counter, netlinker_id, socket_fd";
     let expected = [
+        row("schema_lock", "ReplacingMergeTree", "lock_name, holder"),
+        row("schema_migrations", "ReplacingMergeTree", "database, object, action"),
         row("xtcp_flat_records", "Merge", ""),
         row("xtcp_flat_records_errors", "MergeTree", "observed_at"),
         row("xtcp_flat_records_unified", "View", ""),
         row("xtcp_flat_records_v0", "MergeTree", key),
         row("xtcp_flat_records_v1", "MergeTree", key),
         row("xtcp_flat_records_v2", "MergeTree", key),
+        row("xtcp_ingest_probe", "MergeTree", "probe"),
     ];
     assert_eq!(rows, expected);
     #[derive(Deserialize)]
@@ -185,27 +131,32 @@ async fn the_server_reports_keys_engines_and_retention_as_declared() {
     }
     let sql = "SELECT name, engine_full FROM system.tables WHERE database = '{db}' AND engine LIKE '%MergeTree'";
     for Engine { name, engine_full } in setup.database.query::<Engine>(sql).await {
-        let ttl = if name.ends_with("errors") {
-            "TTL observed_at + toIntervalDay(1)"
-        } else {
-            "TTL toDateTime(timestamp_ns) + toIntervalDay(31)"
+        let ttl = match name.as_str() {
+            "xtcp_flat_records_errors" => "TTL observed_at + toIntervalDay(1)",
+            "xtcp_ingest_probe" => "TTL probed_at + toIntervalDay(1)",
+            "schema_lock" => "TTL expires_at + toIntervalDay(7)",
+            "schema_migrations" => "",
+            _ => "TTL toDateTime(timestamp_ns) + toIntervalDay(31)",
         };
-        assert!(engine_full.contains(ttl), "{name}: {engine_full}");
+        assert!(engine_full.contains(ttl) && engine_full.contains("TTL ") != ttl.is_empty(), "{name}: {engine_full}");
+        let window = "non_replicated_deduplication_window = 10000";
+        assert_eq!(engine_full.contains(window), name.starts_with("xtcp_"), "{name}: {engine_full}");
     }
 }
 
 #[tokio::test]
 async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
     let setup = Setup::new("off").await;
-    let error = setup.pass(&ALL_OFF).await.expect_err("no database");
+    let error = setup.pass(all_off()).await.expect_err("no database");
     let name = &setup.database.name;
     assert_eq!(error.to_string(), format!("not as declared: database {name} doesn't exist"));
     assert!(error.is_fatal());
 
-    setup.pass(&ALL_ON).await.expect("a pass");
-    setup.topics.topics.lock().expect("no panic").clear();
-    let error = setup.pass(&ALL_OFF).await.expect_err("no topic");
-    assert!(error.is_fatal() && error.to_string().starts_with("topic xtcp doesn't exist"), "{error}");
+    setup.pass(all_on()).await.expect("a pass");
+    let off = setup.pass(all_off()).await.expect("everything is there");
+    assert_eq!(off.state, State::Unknown);
+    assert_eq!(off.topics_skipped.as_deref(), Some("bootstrap.topics is off"));
+    assert!(off.notice.expect("a notice").contains("bootstrap.tables is off"));
 
     setup.database.execute("DROP TABLE {db}.xtcp_flat_records_v1 SYNC").await;
     setup.database.execute("DROP TABLE {db}.xtcp_flat_records SYNC").await;
@@ -213,7 +164,7 @@ async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
     setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 MODIFY COLUMN nsid UInt64").await;
     setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 ADD COLUMN extra UInt8").await;
     setup.database.execute("CREATE TABLE {db}.xtcp_flat_records (a UInt8) ENGINE = Memory").await;
-    let error = setup.pass(&ALL_OFF).await.expect_err("differences");
+    let error = setup.pass(all_off()).await.expect_err("differences");
     assert!(!error.is_fatal(), "it is held, not given up: {error}");
     let differences = setup.differences().await;
     let of = |table: &str, what: What| Difference { object: format!("{name}.{table}"), what };
@@ -233,7 +184,7 @@ async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
 #[tokio::test]
 async fn a_block_is_held_against_the_live_columns() {
     let setup = Setup::new("insertable").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     let client = &setup.database.client;
     let columns = |columns: &[(&str, &str)]| -> Vec<(String, String)> {
         columns.iter().map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned())).collect()
@@ -261,14 +212,15 @@ async fn a_block_is_held_against_the_live_columns() {
 #[tokio::test]
 async fn a_detached_table_is_named_and_not_taken_for_created() {
     let setup = Setup::new("detached").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     setup.database.execute("DETACH TABLE {db}.xtcp_flat_records_v0 PERMANENTLY").await;
-    let error = setup.pass(&ALL_ON).await.expect_err("a detached table");
-    // A server may also say so itself; what it may not be is a table that is taken for there.
-    assert!(matches!(error, Error::StillAbsent { .. } | Error::Create { .. }), "{error}");
-    assert!(error.to_string().contains("xtcp_flat_records_v0") && !error.is_fatal(), "{error}");
+    let error = setup.pass(all_on()).await.expect_err("a detached table");
+    let text = error.to_string();
+    assert!(text.contains("xtcp_flat_records_v0") && text.contains("is a table of that name detached?"), "{error}");
+    assert!(text.contains("xtcp_flat_records: needs data.flat_v0"), "what stands on it is named as well: {error}");
+    assert!(!error.is_fatal());
     setup.database.execute("ATTACH TABLE {db}.xtcp_flat_records_v0").await;
-    setup.pass(&ALL_ON).await.expect("it is back");
+    setup.pass(all_on()).await.expect("it is back");
 }
 
 #[derive(Deserialize, Debug, PartialEq, Eq)]
@@ -285,7 +237,7 @@ struct Unified {
 #[tokio::test]
 async fn the_unified_view_reads_all_epochs_under_the_newest_names() {
     let setup = Setup::new("unified").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     for epoch in [0, 1] {
         setup
             .database
@@ -336,7 +288,7 @@ async fn the_unified_view_reads_all_epochs_under_the_newest_names() {
 #[tokio::test]
 async fn the_unified_view_has_the_columns_of_the_newest_epoch() {
     let setup = Setup::new("unified_columns").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     let sql = "SELECT name, type, '' AS compression_codec, '' AS default_expression FROM system.columns \
                WHERE database = '{db}' AND table = 'xtcp_flat_records_unified' ORDER BY position";
     let live: Vec<ColumnRow> = setup.database.query(sql).await;
@@ -350,7 +302,7 @@ async fn the_unified_view_has_the_columns_of_the_newest_epoch() {
 #[tokio::test]
 async fn the_official_client_reads_what_is_there() {
     let setup = Setup::new("official").await;
-    setup.pass(&ALL_ON).await.expect("a pass");
+    setup.pass(all_on()).await.expect("a pass");
     let insert = "INSERT INTO {db}.xtcp_flat_records_v1 (timestamp_ns, schema_version, hostname, tcp_info_rtt_var) \
                   SELECT toDateTime64(1, 9, 'UTC'), 1, 'h', 7";
     setup.database.execute(insert).await;
@@ -369,14 +321,19 @@ async fn the_official_client_reads_what_is_there() {
     assert_eq!(rows, [Row { schema_version: 1, hostname: "h".to_owned(), tcp_info_rttvar: 7 }]);
 }
 
+/// A pass by a client of its own.
+async fn pass(client: &Client, setup: &Setup, dials: config::Bootstrap) -> Result<bootstrap::Report, Error> {
+    bootstrap::pass(client, &setup.topics, &setup.definitions, &setup.parameters, &dials).await
+}
+
 #[tokio::test]
 async fn a_wrong_password_is_not_waited_for() {
     let setup = Setup::new("password").await;
     let mut config = crate::support::clickhouse(&setup.database.name);
     config.password = config::Secret::new("surely-not-the-password");
-    let client = xtcp_ingest::clickhouse::Client::new(&config).expect("a client");
+    let client = Client::new(&config).expect("a client");
     let start = std::time::Instant::now();
-    let pass = bootstrap::pass(&client, &setup.topics, &setup.definitions, &setup.parameters, &ALL_ON).await;
+    let pass = pass(&client, &setup, all_on()).await;
     let error = pass.expect_err("a wrong password");
     assert!(error.is_fatal() && !error.to_string().contains("surely-not"), "{error}");
     assert!(error.to_string().contains("AUTHENTICATION_FAILED") && !error.to_string().contains('\n'), "{error}");
@@ -410,10 +367,10 @@ async fn a_server_that_comes_up_late_is_waited_for() {
     let setup = Setup::new("late").await;
     let mut config = crate::support::clickhouse(&setup.database.name);
     config.url = late_server(Duration::from_millis(1500)).parse().expect("a URL");
-    let client = xtcp_ingest::clickhouse::Client::new(&config).expect("a client");
+    let client = Client::new(&config).expect("a client");
     client.ping().await.expect_err("not yet");
-    let pass = bootstrap::pass(&client, &setup.topics, &setup.definitions, &setup.parameters, &ALL_ON).await;
-    assert_eq!(created(&pass.expect("a pass")).len(), setup.definitions.objects.len());
+    let pass = pass(&client, &setup, all_on()).await;
+    assert_eq!(ids(&pass.expect("a pass"), Action::Created).len(), setup.definitions.objects.len());
 }
 
 #[tokio::test]
@@ -421,10 +378,10 @@ async fn a_server_that_does_not_answer_is_waited_for_and_named() {
     let setup = Setup::new("unanswered").await;
     let mut config = crate::support::clickhouse(&setup.database.name);
     config.url = "http://127.0.0.1:1".parse().expect("a URL");
-    let nobody = xtcp_ingest::clickhouse::Client::new(&config).expect("a client");
-    let dials = config::Bootstrap { wait: Duration::from_secs(2), ..ALL_ON };
+    let nobody = Client::new(&config).expect("a client");
+    let dials = config::Bootstrap { wait: Duration::from_secs(2), ..all_on() };
     let start = std::time::Instant::now();
-    let pass = bootstrap::pass(&nobody, &setup.topics, &setup.definitions, &setup.parameters, &dials).await;
+    let pass = pass(&nobody, &setup, dials).await;
     let error = pass.expect_err("nobody listens");
     assert!(
         error.to_string().starts_with("ClickHouse did not answer within 2 s: ClickHouse at 127.0.0.1:1"),

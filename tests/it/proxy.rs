@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
     thread,
     time::Duration,
@@ -28,6 +28,7 @@ pub struct Proxy {
     pub address: SocketAddr,
     mode: Arc<AtomicU8>,
     open: Arc<Mutex<Vec<TcpStream>>>,
+    requests: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -37,7 +38,8 @@ impl Proxy {
         let address = listener.local_addr().expect("bound");
         let mode = Arc::new(AtomicU8::new(mode as u8));
         let open = Arc::new(Mutex::new(Vec::new()));
-        let (server, now, kept) = (server.to_owned(), mode.clone(), open.clone());
+        let requests = Arc::new(AtomicU64::new(0));
+        let (server, now, kept, counted) = (server.to_owned(), mode.clone(), open.clone(), requests.clone());
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if now.load(Ordering::SeqCst) == Mode::Away as u8 {
@@ -46,11 +48,16 @@ impl Proxy {
                 let Ok(upstream) = TcpStream::connect(&server) else { continue };
                 let both = [client.try_clone(), upstream.try_clone()].into_iter().map_while(Result::ok);
                 kept.lock().expect("alive").extend(both);
-                pump(&client, &upstream, &now, false);
-                pump(&upstream, &client, &now, true);
+                pump(&client, &upstream, &now, Some(counted.clone()));
+                pump(&upstream, &client, &now, None);
             }
         });
-        Self { address, mode, open }
+        Self { address, mode, open, requests }
+    }
+
+    /// How many HTTP requests went through.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
     }
 
     /// What it does from now on.
@@ -64,13 +71,17 @@ impl Proxy {
     }
 }
 
-fn pump(from: &TcpStream, to: &TcpStream, mode: &Arc<AtomicU8>, is_answer: bool) {
+/// Passes on one direction; of requests, it counts them.
+fn pump(from: &TcpStream, to: &TcpStream, mode: &Arc<AtomicU8>, requests: Option<Arc<AtomicU64>>) {
     let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
     let mode = mode.clone();
     thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(read @ 1..) = from.read(&mut buffer) {
-            while is_answer && mode.load(Ordering::SeqCst) == Mode::Silent as u8 {
+            if let Some(requests) = requests.as_ref().filter(|_| buffer.starts_with(b"POST ")) {
+                requests.fetch_add(1, Ordering::SeqCst);
+            }
+            while requests.is_none() && mode.load(Ordering::SeqCst) == Mode::Silent as u8 {
                 thread::sleep(Duration::from_millis(20));
             }
             if to.write_all(&buffer[..read]).is_err() {

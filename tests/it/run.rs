@@ -55,7 +55,7 @@ fn before_clickhouse(mode: Mode) -> (Proxy, String) {
 
 async fn create_tables(database: &Database) {
     let definitions = Definitions::embedded().expect("sound definitions");
-    for statement in definitions.statements(&database.parameters(&definitions)) {
+    for statement in definitions.statements(&database.parameters(&definitions), bootstrap::Platform::Single) {
         database.execute(&statement.sql).await;
     }
 }
@@ -211,7 +211,10 @@ async fn a_table_that_is_missing_is_waited_for_and_loses_nothing() {
 async fn create_missing(database: &Database) {
     let definitions = Definitions::embedded().expect("sound definitions");
     let parameters = database.parameters(&definitions);
-    let statement = definitions.statements(&parameters).into_iter().find(|s| s.name == "xtcp_flat_records_v1");
+    let statement = definitions
+        .statements(&parameters, bootstrap::Platform::Single)
+        .into_iter()
+        .find(|s| s.name == "xtcp_flat_records_v1");
     database.execute(&statement.expect("a statement").sql).await;
     bootstrap::assert_declared(&database.client, &definitions, &parameters).await.expect("as declared");
 }

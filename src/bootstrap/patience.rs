@@ -1,0 +1,54 @@
+//! Waits for one service, up to a time, with a line in the log now and then.
+
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
+
+use tokio::time::sleep;
+use tracing::warn;
+
+use super::error::Error;
+
+/// A service that is waited for is named in the log this often.
+const REMIND: Duration = Duration::from_secs(10);
+
+/// How much of the wait for a service is left.
+pub(super) struct Patience {
+    service: &'static str,
+    wait: Duration,
+    start: Instant,
+    reminded: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn new(service: &'static str, wait: Duration) -> Self {
+        Self { service, wait, start: Instant::now(), reminded: None }
+    }
+
+    /// Sleeps when the fault may pass and there is time left; otherwise hands it back.
+    pub(super) fn after(&mut self, error: Error) -> impl Future<Output = Result<(), Error>> + use<> {
+        let pause = self.pause(error);
+        async move {
+            sleep(pause?).await;
+            Ok(())
+        }
+    }
+
+    fn pause(&mut self, error: Error) -> Result<Duration, Error> {
+        if !error.may_pass() {
+            return Err(error);
+        }
+        let waited = self.start.elapsed();
+        if waited >= self.wait {
+            return Err(Error::Unanswered { service: self.service, waited, cause: error.to_string() });
+        }
+        if self.reminded.is_none_or(|at| at.elapsed() >= REMIND) {
+            self.reminded = Some(Instant::now());
+            let left = (self.wait - waited).as_secs();
+            warn!(service = self.service, seconds_left = left, "waiting: {error}");
+        }
+        let pause = (self.wait / 10).clamp(Duration::from_secs(1), Duration::from_secs(5));
+        Ok(pause.min(self.wait - waited))
+    }
+}

@@ -1,0 +1,224 @@
+//! Least privilege: each right of `ddl/roles` is enough together with the others, and needed.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use xtcp_ingest::{
+    bootstrap::{self, Action, Controller, Definitions, Parameters, Report, State},
+    clickhouse::Client,
+    config::{self, Secret},
+    lane::Schema,
+};
+
+use crate::{
+    setup::{Memory, QUICK, all_on},
+    support,
+};
+
+/// The grants of a role on a database, one each.
+fn grants(role: &str, database: &str) -> Vec<String> {
+    let path = format!("{}/ddl/roles/{role}.sql", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("--")).collect();
+    let statements = lines.join("\n").replace("{db}", database);
+    statements.split(';').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect()
+}
+
+/// An engine of its own behind the local stack's front, with one account for each set of rights.
+struct Engine {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Engine {
+    fn start(accounts: &[(String, Vec<String>)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut roles, mut users) =
+            (String::new(), String::from("{\"default\": {\"password\": \"\", \"role\": null}"));
+        let mut names = Vec::new();
+        for (name, grants) in accounts {
+            let queries: String = grants.iter().map(|grant| format!("<query>{grant}</query>")).collect();
+            roles += &format!("<{name}><grants>{queries}</grants></{name}>");
+            users += &format!(", \"{name}\": {{\"password\": \"\", \"role\": \"{name}\"}}");
+            names.push(name.as_str());
+        }
+        let config = format!(
+            "<clickhouse><max_server_memory_usage>2147483648</max_server_memory_usage><profiles><default/></profiles>\
+             <quotas><default/></quotas><users><default><password/><networks><ip>127.0.0.1</ip></networks>\
+             <profile>default</profile><quota>default</quota><grants><query>GRANT admin, {}</query></grants></default>\
+             </users><roles><admin><grants><query>GRANT ALL ON *.* WITH GRANT OPTION</query></grants></admin>{roles}\
+             </roles></clickhouse>",
+            names.join(", ")
+        );
+        fs::write(folder.path().join("config.xml"), config).expect("written");
+        fs::write(folder.path().join("accounts.json"), users + "}").expect("written");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let dev = std::env::var_os("XTCP_DEV_DIR").map_or_else(|| root.join(".dev"), PathBuf::from);
+        let python = dev.join("venv/bin/python");
+        assert!(python.exists(), "{} is missing: `make up` installs it", python.display());
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+        let mut command = Command::new(python);
+        command.args(["-m", "front", "--name", "roles", "--port"]).arg(free.to_string());
+        for (flag, file) in [
+            ("--data", "data"),
+            ("--log", "engine.log"),
+            ("--spool", "spool"),
+            ("--config", "config.xml"),
+            ("--accounts", "accounts.json"),
+        ] {
+            command.arg(flag).arg(folder.path().join(file));
+        }
+        command.env("PYTHONPATH", root.join("dev/clickhouse")).env("PYTHONDONTWRITEBYTECODE", "1");
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the front starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let started = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("serving"));
+        assert!(started, "the front did not start");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, port: free, folder }
+    }
+
+    fn client(&self, account: &str, database: &str) -> Client {
+        let url = format!("http://127.0.0.1:{}", self.port).parse().expect("a URL");
+        let config = config::ClickHouse { url, user: account.to_owned(), ..support::clickhouse(database) };
+        Client::new(&config::ClickHouse { password: Secret::default(), ..config }).expect("a client")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = self.folder.path();
+    }
+}
+
+/// The role, and for each of its rights the role without it. Each has a database of its own.
+fn accounts(role: &str) -> Vec<(String, Vec<String>, Option<String>)> {
+    let whole = (format!("{role}_whole"), grants(role, &format!("{role}_whole")), None);
+    let count = whole.1.len();
+    let without = (0..count).map(|left_out| {
+        let name = format!("{role}_{left_out}");
+        let mut grants = grants(role, &name);
+        let right = grants.remove(left_out);
+        (name, grants, Some(right))
+    });
+    std::iter::once(whole).chain(without).collect()
+}
+
+fn engine(accounts: &[(String, Vec<String>, Option<String>)]) -> Engine {
+    let sets: Vec<_> = accounts.iter().map(|(name, grants, _)| (name.clone(), grants.clone())).collect();
+    Engine::start(&sets)
+}
+
+struct Deployment {
+    definitions: Definitions,
+    parameters: Parameters,
+}
+
+impl Deployment {
+    fn new(database: &str) -> Self {
+        let definitions = Definitions::embedded().expect("sound");
+        let supply = |s: &str| (s == "XTCP_INGEST_CLICKHOUSE_DATABASE").then(|| database.to_owned());
+        let parameters = Parameters::supplied(&definitions.manifest, supply);
+        Self { definitions, parameters }
+    }
+
+    async fn pass(&self, client: &Client) -> Report {
+        let (topics, dials) = (Memory::default(), config::Bootstrap { wait: std::time::Duration::ZERO, ..all_on() });
+        let controller = Controller::new(client, &topics, &self.definitions, &self.parameters, dials);
+        let report = controller.timing(QUICK).allow_drift(true).pass().await;
+        std::sync::Arc::into_inner(report).expect("nobody else has it")
+    }
+}
+
+/// What a pass could not do; empty when it did everything.
+fn complaints(report: &Report) -> String {
+    let mut text = report.error.as_ref().map(ToString::to_string).unwrap_or_default();
+    text += &report.refused().join("\n");
+    for outcome in report.objects.iter().filter(|o| o.action == Action::Skipped) {
+        text += outcome.reason.as_deref().unwrap_or("");
+    }
+    text
+}
+
+#[tokio::test]
+async fn the_bootstrap_needs_each_of_its_rights_and_no_other() {
+    let accounts = accounts("bootstrap");
+    let engine = engine(&accounts);
+    let mut not_missed = Vec::new();
+    for (name, _, right) in &accounts {
+        let deployment = Deployment::new(name);
+        let (own, admin) = (engine.client(name, name), engine.client("default", name));
+        let first = deployment.pass(&own).await;
+        let mut complaint = complaints(&first);
+        if complaint.is_empty() {
+            assert_eq!(first.count(Action::Created), first.objects.len(), "{right:?}");
+            for sql in [
+                "ALTER TABLE {db}.xtcp_flat_records_v2 DROP COLUMN tag",
+                "ALTER TABLE {db}.xtcp_flat_records_v2 MODIFY COLUMN nsid UInt16",
+                "ALTER TABLE {db}.xtcp_flat_records_v1 MODIFY TTL toDateTime(timestamp_ns) + toIntervalDay(3)",
+                "ALTER TABLE {db}.xtcp_flat_records_v0 MODIFY SETTING non_replicated_deduplication_window = 5",
+                "CREATE OR REPLACE TABLE {db}.xtcp_flat_records (hostname String) ENGINE = Merge('{db}', '^x$')",
+                "CREATE OR REPLACE VIEW {db}.xtcp_flat_records_unified AS SELECT 1 AS a",
+            ] {
+                admin.execute(&sql.replace("{db}", name), &[]).await.unwrap_or_else(|e| panic!("{e}"));
+            }
+            let second = deployment.pass(&own).await;
+            complaint = complaints(&second);
+            if complaint.is_empty() {
+                assert_eq!((second.state, second.count(Action::Altered)), (State::Converged, 5), "{right:?}");
+            }
+        }
+        match right {
+            None => assert_eq!(complaint, "", "the rights are enough"),
+            Some(_) if complaint.contains("ACCESS_DENIED") => {}
+            Some(right) => not_missed.push(format!("{right}: {complaint}")),
+        }
+    }
+    assert_eq!(not_missed, [""; 0], "rights without which nothing is refused");
+}
+
+#[tokio::test]
+async fn inserting_needs_each_of_its_rights_and_no_other() {
+    let accounts = accounts("ingest");
+    let engine = engine(&accounts);
+    let mut not_missed = Vec::new();
+    for (name, _, right) in &accounts {
+        let deployment = Deployment::new(name);
+        let (own, admin) = (engine.client(name, name), engine.client("default", name));
+        assert_eq!(complaints(&deployment.pass(&admin).await), "");
+        let complaint = ingest(&own, &deployment).await.err().unwrap_or_default();
+        match right {
+            None => assert_eq!(complaint, "", "the rights are enough"),
+            // A column that the account may not see is told from one that isn't there by nothing.
+            Some(_) if complaint.contains("ACCESS_DENIED") || complaint.contains("not as declared") => {}
+            Some(right) => not_missed.push(format!("{right}: {complaint}")),
+        }
+        // And it can do nothing else.
+        for sql in ["DROP TABLE {db}.xtcp_flat_records_v2", "ALTER TABLE {db}.xtcp_flat_records_v2 ADD COLUMN x UInt8"]
+        {
+            let error = own.execute(&sql.replace("{db}", name), &[]).await.expect_err("no right to it");
+            assert_eq!(error.code(), Some(497), "{error}");
+        }
+    }
+    assert_eq!(not_missed, [""; 0], "rights without which nothing is refused");
+}
+
+async fn ingest(client: &Client, deployment: &Deployment) -> Result<(), String> {
+    let Deployment { definitions, parameters } = deployment;
+    bootstrap::assert_declared(client, definitions, parameters).await.map_err(|e| e.to_string())?;
+    let schema = Schema::new(&definitions.registry, &definitions.errors().name, Default::default());
+    let tables = schema.targets().iter().map(|target| (target.table.as_str(), target.columns[1].0.as_str()));
+    for (table, column) in tables.chain([("xtcp_ingest_probe", "probe")]) {
+        let sql = format!("INSERT INTO `{}`.`{table}` (`{column}`) SELECT '1'", client.database());
+        client.execute(&sql, &[]).await.map_err(|e| e.to_string())?;
+    }
+    let sql = format!("SELECT count() FROM `{}`.xtcp_ingest_probe", client.database());
+    client.execute(&sql, &[]).await.map_err(|e| e.to_string())
+}
