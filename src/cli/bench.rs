@@ -100,7 +100,8 @@ impl Bench {
     }
 
     fn fleet(&self, config: &crate::config::Config, definitions: &Definitions) -> Result<Corpus, Failure> {
-        let mix = self.mix.as_deref().map_or(Ok(Mix::Default), fleet::options::mix).map_err(|e| Failure::refused(&e))?;
+        let mix =
+            self.mix.as_deref().map_or(Ok(Mix::Default), fleet::options::mix).map_err(|e| Failure::refused(&e))?;
         let options =
             fleet::Options { rows: self.rows, mix, framing: config.kafka.framing, ..fleet::Options::default() };
         let fleet = Fleet::new(options, &definitions.registry).map_err(|e| Failure::refused(&e))?;
