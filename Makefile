@@ -43,9 +43,9 @@ test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
 
-# The profile of the tests, so that no dependency is built twice, with some optimisation of the product itself.
+# The profile of the tests, so that no dependency is built twice.
 build:
-	CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo build --locked
+	cargo build --locked
 
 chaos: python build ## kill everything at seeded moments, compare what landed: SEED= RUNS= MINUTES= SCENARIO= DELIVERY=
 	@$(STACK) install

@@ -11,7 +11,7 @@ use prost::Message as _;
 use super::Corpus;
 use crate::{
     block::{Codec, FrameWriter},
-    lane::{Decoder, Lane, Message, Schema},
+    lane::{Batch, Decoder, Lane, Message, Schema},
     proto::Envelope,
 };
 
@@ -61,18 +61,23 @@ impl<'a> Bench<'a> {
     pub(super) fn round(&mut self) -> Round {
         let mut round = Round::default();
         let corpus = self.corpus;
-        let begin = Instant::now();
-        let blocks = self.decode(corpus.messages().iter().map(Vec::as_slice), Codec::Plain);
-        round.encode = begin.elapsed();
-        let begin = Instant::now();
-        for block in &blocks.bodies {
-            let mut writer = FrameWriter::default();
-            writer.write(block);
-            round.packed_bytes += black_box(writer.finish()).len() as u64;
+        let mut messages = (0i64..).zip(corpus.messages().iter().map(Vec::as_slice)).peekable();
+        while messages.peek().is_some() {
+            let begin = Instant::now();
+            let batch = self.batch(&mut messages, Codec::Plain);
+            round.encode += begin.elapsed();
+            let Some(batch) = batch else { continue };
+            round.diverted += batch.counts.diverted.values().sum::<u64>();
+            for block in batch.blocks {
+                round.rows += block.rows;
+                round.native_bytes += block.native_bytes;
+                let begin = Instant::now();
+                let mut writer = FrameWriter::default();
+                writer.write(&block.body);
+                round.packed_bytes += black_box(writer.finish()).len() as u64;
+                round.compress += begin.elapsed();
+            }
         }
-        round.compress = begin.elapsed();
-        (round.rows, round.diverted, round.native_bytes) = (blocks.rows, blocks.diverted, blocks.native_bytes);
-        drop(blocks);
         let begin = Instant::now();
         for mut message in corpus.comparable() {
             while !message.is_empty() {
@@ -84,7 +89,7 @@ impl<'a> Bench<'a> {
             round.encode
         } else {
             let begin = Instant::now();
-            black_box(self.decode(corpus.comparable(), Codec::Plain).rows);
+            self.decode(corpus.comparable(), Codec::Plain);
             begin.elapsed()
         };
         round
@@ -92,39 +97,26 @@ impl<'a> Bench<'a> {
 
     /// The way of `run`: message values to compressed blocks.
     pub(super) fn whole(&mut self) {
-        let messages = self.corpus.messages().iter().map(Vec::as_slice);
-        black_box(self.decode(messages, Codec::Lz4).rows);
+        self.decode(self.corpus.messages().iter().map(Vec::as_slice), Codec::Lz4);
     }
 
-    fn decode<'m>(&mut self, messages: impl Iterator<Item = &'m [u8]>, codec: Codec) -> Blocks {
-        let mut blocks = Blocks::default();
+    fn decode<'m>(&mut self, messages: impl Iterator<Item = &'m [u8]>, codec: Codec) {
         let mut messages = (0i64..).zip(messages).peekable();
         while messages.peek().is_some() {
-            let mut filling = self.lane.fill(&mut self.decoder);
-            for (offset, payload) in messages.by_ref() {
-                filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
-                if filling.rows() >= self.batch_rows {
-                    break;
-                }
-            }
-            drop(filling);
-            if let Some(batch) = self.lane.close_as(codec) {
-                blocks.diverted += batch.counts.diverted.values().sum::<u64>();
-                for block in batch.blocks {
-                    blocks.rows += block.rows;
-                    blocks.native_bytes += block.native_bytes;
-                    blocks.bodies.push(block.body);
-                }
+            black_box(self.batch(&mut messages, codec));
+        }
+    }
+
+    /// One batch, as `run` would close it.
+    fn batch<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>, codec: Codec) -> Option<Batch> {
+        let mut filling = self.lane.fill(&mut self.decoder);
+        for (offset, payload) in messages {
+            filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
+            if filling.rows() >= self.batch_rows {
+                break;
             }
         }
-        blocks
+        drop(filling);
+        self.lane.close_as(codec)
     }
-}
-
-#[derive(Default)]
-struct Blocks {
-    bodies: Vec<bytes::Bytes>,
-    rows: u64,
-    diverted: u64,
-    native_bytes: u64,
 }

@@ -20,7 +20,7 @@ use crate::pipeline::{self, RunOptions};
   xtcp-ingest run --config /etc/xtcp-ingest.toml
   xtcp-ingest run --until-caught-up
 
-Exit codes: 0 ended as asked, 1 broken off, 2 refused to start (credentials, an unknown database, a missing topic),
+Exit codes: 0 ended as asked, 1 broken off, or ended by a signal before the topic was caught up, 2 refused to start (credentials, an unknown database, a missing topic),
 130 or 143 ended at once by a second signal.")]
 pub(super) struct Command {
     /// End when everything that the topic holds now is placed or diverted, and committed

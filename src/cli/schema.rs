@@ -20,7 +20,9 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Show what `apply` would do, and change nothing
-    #[command(after_help = "Exit codes: 0 nothing to do, 2 something to create, to alter or refused, 1 error.")]
+    #[command(
+        after_help = "Exit codes: 0 nothing to do, 2 something to create, to alter or refused, 1 error, or Kafka could not be asked."
+    )]
     Plan(Plan),
     /// Bring everything about, under the same lease as `run`
     ///
@@ -117,6 +119,10 @@ impl Tools {
             output::print_json(&plan.json())?;
         } else {
             output::print(&schema_text::plan(&plan))?;
+        }
+        // What could not be asked may well be something to do.
+        if self.config.bootstrap.topics && plan.topics_skipped.is_some() {
+            return Ok(ExitCode::from(Failure::FAILED));
         }
         let nothing = plan.objects.len() == plan.count(Action::Unchanged);
         Ok(if nothing { ExitCode::SUCCESS } else { ExitCode::from(2) })

@@ -93,7 +93,8 @@ fn preset(setting: &'static Setting) -> Option<Entry> {
 
 /// What was read, for the error. A URL that is refused may be so because it holds a password.
 fn found(setting: &Setting, text: &str) -> String {
-    if setting.secret || text.contains('@') {
+    let in_url = text.contains('@') || text.contains("://") && text.contains('?');
+    if setting.secret || in_url {
         "what was read (not shown: it may hold a secret)".to_owned()
     } else {
         format!("`{text}`")

@@ -40,7 +40,7 @@ pub(super) struct TablePlan {
 
 /// Memory of emptied blocks that is kept for reuse, in bytes: mapping fresh memory for every block costs as much as decoding
 /// into it.
-const SPARE_BYTES: usize = 32 << 20;
+const SPARE_BYTES: usize = 64 << 20;
 
 impl Schema {
     /// Compiles the definitions. `errors` is the name of the error table.

@@ -68,6 +68,9 @@ pub enum RunError {
         /// What the system says.
         source: io::Error,
     },
+    /// A signal came before the topic was caught up.
+    #[error("ended by a signal before everything was placed; run it again to go on from what is committed")]
+    Interrupted,
     /// The flow broke off. What was not committed is read again by the next run.
     #[error("{0}")]
     Broken(String),
@@ -77,7 +80,7 @@ impl RunError {
     /// Whether the start was refused because of what was given, before anything was consumed.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
-        !matches!(self, Self::System { .. } | Self::Broken(_))
+        !matches!(self, Self::System { .. } | Self::Interrupted | Self::Broken(_))
     }
 }
 
@@ -111,7 +114,7 @@ async fn flow(
     let definitions = Definitions::configured(&config)?;
     let start = tokio::select! {
         biased;
-        () = asked.wait() => return Ok(()),
+        () = asked.wait() => return if options.until_caught_up { Err(RunError::Interrupted) } else { Ok(()) },
         start = start::prepare(&config, &definitions, &health, &telemetry) => start?,
     };
     let goal = options.until_caught_up.then(|| Goal::new(&start.watermarks));
@@ -129,13 +132,14 @@ async fn flow(
             None => std::future::pending().await,
         }
     };
-    tokio::select! {
+    let interrupted = tokio::select! {
         biased;
-        () = asked.wait() => {}
+        () = asked.wait() => options.until_caught_up,
         fatal = &mut running.coordinator => return Err(broken(fatal)),
-        () = caught_up => {}
-    }
-    running.finish(config.limits.shutdown_timeout).await
+        () = caught_up => false,
+    };
+    running.finish(config.limits.shutdown_timeout).await?;
+    if interrupted { Err(RunError::Interrupted) } else { Ok(()) }
 }
 
 /// A flow under way.

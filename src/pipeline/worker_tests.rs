@@ -100,6 +100,20 @@ fn a_batch_closes_at_its_age() {
 }
 
 #[test]
+fn while_blocks_queue_up_a_batch_grows_instead_of_closing_by_age() {
+    let mut bench = Bench::new(1000, Duration::from_millis(50), 16 << 20);
+    let waiting = bench.budget.seal(5 << 20);
+    let (_, queue) = bench.take(0);
+    queue.put(0..3);
+    std::thread::sleep(Duration::from_millis(300));
+    queue.put(3..5);
+    eventually("it is read", || queue.left() == 0);
+    assert!(bench.events.try_recv().is_err());
+    drop(waiting);
+    assert_eq!(range(&bench.batch().1), (0, 5));
+}
+
+#[test]
 fn an_idle_worker_sleeps_and_wakes_at_once() {
     let mut bench = Bench::new(1, LONG, usize::MAX);
     let (_, queue) = bench.take(0);
