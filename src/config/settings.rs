@@ -151,7 +151,7 @@ pub static ALL: &[Setting] = &[
             "A partition's batch is closed when its first message has waited for this long; later while inserts can't keep up, \
              so that parts grow instead of their number.",
         ),
-    of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("192MiB")).doc(
+    of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
         "Open and closed batches of all partitions together: above it no message is read until an insert is done.",
     ),
     of("workers", Kind::Number { min: 1, max: 256 }, Preset::Cores).doc("Threads that decode; one per core unless given."),
