@@ -29,7 +29,7 @@ impl Row<'_> {
     pub(super) fn fast(&mut self, memory: &mut Memory, message: &[u8], start: usize, end: usize, pext: bool) -> bool {
         #[cfg(target_arch = "x86_64")]
         if pext {
-            // SAFETY: `pext` is what `fast_pext()` returned, which asks the processor for BMI2.
+            // SAFETY: `pext` is what `fast_pext()` returned, which asks the processor for BMI1 and BMI2.
             return unsafe { self.fast_bmi2(memory, message, start, end) };
         }
         let _ = pext;

@@ -34,15 +34,15 @@ impl Squeeze for Shifts {
 /// some hundred cycles.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn fast_pext() -> bool {
-    if !std::is_x86_feature_detected!("bmi2") {
+    // Both, since the code that runs on this word is compiled for both.
+    if !(std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2")) {
         return false;
     }
-    let vendor = std::arch::x86_64::__cpuid(0);
-    let amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"AuthenticAMD";
-    let hygon = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"HygonGenuine";
+    let leaf = std::arch::x86_64::__cpuid(0);
+    let vendor = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
     let signature = std::arch::x86_64::__cpuid(1).eax;
     let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
-    !((amd && family <= 0x17) || hygon)
+    !(vendor == b"AuthenticAMD" && family <= 0x17 || vendor == b"HygonGenuine")
 }
 
 /// No such instruction here.
