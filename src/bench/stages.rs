@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use prost::Message as _;
 
 use super::Corpus;
 use crate::{
-    block::{Codec, FrameWriter},
-    lane::{Batch, Decoder, Lane, Message, Schema},
+    block::{CHUNK, Encoded, FrameWriter, Sink, encode},
+    lane::{Decoder, Lane, Message, Schema},
     proto::Envelope,
 };
 
@@ -21,6 +22,7 @@ pub(super) struct Bench<'a> {
     batch_rows: u64,
     decoder: Decoder,
     lane: Lane,
+    chunk: Chunk,
 }
 
 /// What one round took.
@@ -54,7 +56,7 @@ impl<'a> Bench<'a> {
     pub(super) fn new(schema: &Arc<Schema>, corpus: &'a Corpus, batch_rows: u64) -> Self {
         let decoder = Decoder::new(Arc::clone(schema));
         let lane = Lane::new(Arc::clone(schema), Arc::from("bench"), 0);
-        Self { corpus, batch_rows, decoder, lane }
+        Self { corpus, batch_rows, decoder, lane, chunk: Chunk::default() }
     }
 
     /// Every stage once.
@@ -62,20 +64,30 @@ impl<'a> Bench<'a> {
         let mut round = Round::default();
         let corpus = self.corpus;
         let mut messages = (0i64..).zip(corpus.messages().iter().map(Vec::as_slice)).peekable();
+        let mut native = Vec::new();
         while messages.peek().is_some() {
             let begin = Instant::now();
-            let batch = self.batch(&mut messages, Codec::Plain);
+            self.fill(&mut messages);
             round.encode += begin.elapsed();
+            let batch = self.lane.close_with(|shape, columns| {
+                let begin = Instant::now();
+                encode(shape, columns, &mut self.chunk);
+                round.encode += begin.elapsed();
+                native.clear();
+                encode(shape, columns, &mut native);
+                let begin = Instant::now();
+                let mut writer = FrameWriter::default();
+                writer.write(&native);
+                let body = writer.finish();
+                round.compress += begin.elapsed();
+                round.packed_bytes += body.len() as u64;
+                Encoded { body: Bytes::new(), native_bytes: native.len() as u64 }
+            });
             let Some(batch) = batch else { continue };
             round.diverted += batch.counts.diverted.values().sum::<u64>();
             for block in batch.blocks {
                 round.rows += block.rows;
                 round.native_bytes += block.native_bytes;
-                let begin = Instant::now();
-                let mut writer = FrameWriter::default();
-                writer.write(&block.body);
-                round.packed_bytes += black_box(writer.finish()).len() as u64;
-                round.compress += begin.elapsed();
             }
         }
         let begin = Instant::now();
@@ -89,7 +101,14 @@ impl<'a> Bench<'a> {
             round.encode
         } else {
             let begin = Instant::now();
-            self.decode(corpus.comparable(), Codec::Plain);
+            let mut messages = (0i64..).zip(corpus.comparable()).peekable();
+            while messages.peek().is_some() {
+                self.fill(&mut messages);
+                self.lane.close_with(|shape, columns| {
+                    encode(shape, columns, &mut self.chunk);
+                    Encoded { body: Bytes::new(), native_bytes: 0 }
+                });
+            }
             begin.elapsed()
         };
         round
@@ -97,18 +116,15 @@ impl<'a> Bench<'a> {
 
     /// The way of `run`: message values to compressed blocks.
     pub(super) fn whole(&mut self) {
-        self.decode(self.corpus.messages().iter().map(Vec::as_slice), Codec::Lz4);
-    }
-
-    fn decode<'m>(&mut self, messages: impl Iterator<Item = &'m [u8]>, codec: Codec) {
-        let mut messages = (0i64..).zip(messages).peekable();
+        let mut messages = (0i64..).zip(self.corpus.messages().iter().map(Vec::as_slice)).peekable();
         while messages.peek().is_some() {
-            black_box(self.batch(&mut messages, codec));
+            self.fill(&mut messages);
+            black_box(self.lane.close());
         }
     }
 
-    /// One batch, as `run` would close it.
-    fn batch<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>, codec: Codec) -> Option<Batch> {
+    /// As many messages as `run` would put into one batch.
+    fn fill<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>) {
         let mut filling = self.lane.fill(&mut self.decoder);
         for (offset, payload) in messages {
             filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
@@ -116,7 +132,23 @@ impl<'a> Bench<'a> {
                 break;
             }
         }
-        drop(filling);
-        self.lane.close_as(codec)
+    }
+}
+
+/// Takes a block in as the compressor does, chunk by chunk, and leaves it at that.
+#[derive(Debug, Default)]
+struct Chunk(Vec<u8>);
+
+impl Sink for Chunk {
+    fn write(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (now, rest) = bytes.split_at(bytes.len().min(CHUNK - self.0.len()));
+            self.0.extend_from_slice(now);
+            bytes = rest;
+            if self.0.len() == CHUNK {
+                black_box(&self.0);
+                self.0.clear();
+            }
+        }
     }
 }

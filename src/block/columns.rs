@@ -1,14 +1,21 @@
 //! The rows of one table that a batch has gathered so far.
 
-use super::{Dictionary, Shape, Slot, Tile};
+use super::{Dictionary, INDEX_BYTES, Shape, Slot, TILE_ROWS, Tile};
 
-/// Columns, each in one piece. Fixed-width and text columns hold exactly what a Native block holds; dictionary indexes are
-/// four bytes wide until the block is sealed.
+/// Rows in tiles, in order, and beside them what is not of fixed width.
 #[derive(Debug)]
 pub struct Columns {
-    data: Vec<Vec<u8>>,
+    /// The last one is being written; all before it are full.
+    tiles: Vec<Tile>,
+    strings: Strings,
+}
+
+/// The text columns and dictionaries of a block.
+#[derive(Debug)]
+pub struct Strings {
+    /// By position in [`Shape::texts`]: the values as a Native block spells them.
+    texts: Vec<Vec<u8>>,
     dictionaries: Vec<Dictionary>,
-    rows: usize,
 }
 
 /// One value, for those who look at a block before it is sealed.
@@ -24,82 +31,67 @@ impl Columns {
     /// No rows.
     #[must_use]
     pub fn new(shape: &Shape) -> Self {
-        Self {
-            data: vec![Vec::new(); shape.slots.len()],
+        let strings = Strings {
+            texts: vec![Vec::new(); shape.texts.len()],
             dictionaries: std::iter::repeat_with(Dictionary::default).take(shape.dictionaries).collect(),
-            rows: 0,
-        }
+        };
+        Self { tiles: Vec::new(), strings }
     }
 
     /// Complete rows.
     #[must_use]
-    pub const fn rows(&self) -> usize {
-        self.rows
+    pub fn rows(&self) -> usize {
+        self.tiles.last().map_or(0, |open| (self.tiles.len() - 1) * TILE_ROWS + open.rows())
     }
 
-    /// Bytes that the rows take in memory.
+    /// Bytes that the rows take, not counting what is reserved for more.
     #[must_use]
     pub fn bytes(&self, shape: &Shape) -> usize {
-        self.rows * shape.row_bytes
-            + shape.texts.iter().map(|&column| self.data[column].len()).sum::<usize>()
-            + self.dictionaries.iter().map(Dictionary::bytes).sum::<usize>()
-    }
-
-    /// Bytes of memory that are reserved for rows.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.data.iter().map(Vec::capacity).sum()
+        self.rows() * shape.row_bytes + self.strings.bytes()
     }
 
     /// Bytes of memory that are reserved for rows and dictionaries.
     #[must_use]
     pub fn reserved(&self) -> usize {
-        self.capacity() + self.dictionaries.iter().map(Dictionary::bytes).sum::<usize>()
+        self.tiles.iter().map(Tile::bytes).sum::<usize>() + self.strings.reserved()
+    }
+
+    /// The place of the next row: in the open tile, or in a new one that `tile` makes.
+    #[inline]
+    pub fn next_row(&mut self, tile: impl FnOnce() -> Tile) -> (&mut Tile, &mut Strings) {
+        if self.tiles.last().is_none_or(Tile::is_full) {
+            self.tiles.push(tile());
+        }
+        let open = self.tiles.last_mut().expect("one was pushed if there was none");
+        (open, &mut self.strings)
+    }
+
+    /// A text column as a Native block spells it, by position in [`Shape::texts`].
+    #[must_use]
+    pub fn text(&self, text: usize) -> &[u8] {
+        &self.strings.texts[text]
     }
 
     /// A dictionary by its position among the dictionaries.
-    #[inline]
-    pub fn dictionary_mut(&mut self, dictionary: usize) -> &mut Dictionary {
-        &mut self.dictionaries[dictionary]
-    }
-
-    /// A dictionary by its position among the dictionaries.
-    #[inline]
     #[must_use]
     pub fn dictionary(&self, dictionary: usize) -> &Dictionary {
-        &self.dictionaries[dictionary]
+        &self.strings.dictionaries[dictionary]
     }
 
-    /// The bytes of a column, as far as they are complete.
-    #[must_use]
-    pub fn data(&self, column: usize) -> &[u8] {
-        &self.data[column]
-    }
-
-    /// Appends a string to a text column. The row must be completed in the tile as well.
-    #[inline]
-    pub fn push_text(&mut self, column: usize, value: &[u8]) {
-        let data = &mut self.data[column];
-        make_room(data, value.len() + 10);
-        if value.len() < 0x80 {
-            data.push(value.len() as u8);
-        } else {
-            prost::encoding::encode_varint(value.len() as u64, data);
-        }
-        data.extend_from_slice(value);
-    }
-
-    /// Takes the rows of a tile over and empties it.
-    pub fn append(&mut self, shape: &Shape, tile: &mut Tile) {
-        for (slot, data) in shape.slots.iter().zip(&mut self.data) {
-            if let Some((offset, width)) = slot.place() {
-                let rows = tile.column(offset, width);
-                make_room(data, rows.len());
-                data.extend_from_slice(rows);
+    /// A column of fixed width, in as many pieces as there are tiles.
+    pub fn pieces(&self, offset: usize, width: usize) -> impl Iterator<Item = &[u8]> {
+        self.tiles.iter().enumerate().map(move |(position, tile)| {
+            // Each piece is in memory of its own, far from the one before: it is asked for some pieces ahead.
+            if let Some(ahead) = self.tiles.get(position + PIECES_AHEAD) {
+                prefetch(ahead.column(offset, width));
             }
-        }
-        self.rows += tile.rows();
-        tile.clear();
+            tile.column(offset, width)
+        })
+    }
+
+    /// The indexes of a dictionary column, in as many pieces as there are tiles.
+    pub fn indexes(&self, offset: usize) -> impl Iterator<Item = &[[u8; INDEX_BYTES]]> {
+        self.pieces(offset, INDEX_BYTES).map(|piece| piece.as_chunks().0)
     }
 
     /// All values of a column, row by row.
@@ -107,15 +99,17 @@ impl Columns {
     /// # Panics
     /// If the column is not one of `shape`'s.
     pub fn cells<'a>(&'a self, shape: &Shape, column: usize) -> Box<dyn Iterator<Item = Cell<'a>> + 'a> {
-        let data = &self.data[column];
         match shape.slots[column] {
-            Slot::Fixed { width, .. } => Box::new(data.chunks_exact(width).map(Cell::Fixed)),
-            Slot::Dictionary { dictionary, .. } => {
-                let dictionary = &self.dictionaries[dictionary];
-                Box::new(data.as_chunks().0.iter().map(|i| Cell::Text(dictionary.value(u32::from_le_bytes(*i)))))
+            Slot::Fixed { offset, width } => {
+                Box::new(self.pieces(offset, width).flat_map(move |piece| piece.chunks_exact(width)).map(Cell::Fixed))
             }
-            Slot::Text { .. } => {
-                let mut at = 0;
+            Slot::Dictionary { offset, dictionary } => {
+                let dictionary = self.dictionary(dictionary);
+                let indexes = self.indexes(offset).flatten();
+                Box::new(indexes.map(|index| Cell::Text(dictionary.value(u32::from_le_bytes(*index)))))
+            }
+            Slot::Text { text } => {
+                let (data, mut at) = (self.text(text), 0);
                 Box::new(std::iter::from_fn(move || {
                     let (length, start) = crate::wire::read_varint(data, at).ok()?;
                     at = start + usize::try_from(length).ok()?;
@@ -125,12 +119,73 @@ impl Columns {
         }
     }
 
-    /// Forgets the rows; keeps the memory.
-    pub fn clear(&mut self) {
-        self.data.iter_mut().for_each(Vec::clear);
-        self.dictionaries.iter_mut().for_each(Dictionary::clear);
-        self.rows = 0;
+    /// Forgets the rows. The tiles are handed out; what strings took in memory is kept.
+    pub fn clear(&mut self) -> std::vec::Drain<'_, Tile> {
+        self.strings.texts.iter_mut().for_each(Vec::clear);
+        self.strings.dictionaries.iter_mut().for_each(Dictionary::clear);
+        self.tiles.drain(..)
     }
+}
+
+impl Strings {
+    /// A dictionary by its position among the dictionaries.
+    #[inline]
+    pub fn dictionary_mut(&mut self, dictionary: usize) -> &mut Dictionary {
+        &mut self.dictionaries[dictionary]
+    }
+
+    /// Appends `source[start..end]` to a text column, by position in [`Shape::texts`]. The row must be completed in the tile as
+    /// well.
+    ///
+    /// # Panics
+    /// If the range is not in the source.
+    #[inline]
+    pub fn push_text(&mut self, text: usize, source: &[u8], start: usize, end: usize) {
+        let data = &mut self.texts[text];
+        let value = &source[start..end];
+        make_room(data, SHORT + 10 + value.len());
+        if value.len() <= SHORT && source.len() - start >= SHORT {
+            let filled = data.len();
+            let room = data.spare_capacity_mut();
+            room[0].write(value.len() as u8);
+            // SAFETY: `SHORT` bytes are there to be read, by the condition, and after the one byte of length there is room for
+            // as many, by `make_room`. What is copied beyond the value lies behind the new end.
+            unsafe {
+                room[1..].as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(value.as_ptr(), SHORT);
+                data.set_len(filled + 1 + value.len());
+            }
+            return;
+        }
+        prost::encoding::encode_varint(value.len() as u64, data);
+        data.extend_from_slice(value);
+    }
+
+    fn bytes(&self) -> usize {
+        self.texts.iter().map(Vec::len).sum::<usize>() + self.dictionaries.iter().map(Dictionary::bytes).sum::<usize>()
+    }
+
+    fn reserved(&self) -> usize {
+        self.texts.iter().map(Vec::capacity).sum::<usize>()
+            + self.dictionaries.iter().map(Dictionary::bytes).sum::<usize>()
+    }
+}
+
+/// A text of so many bytes at most is copied by one move of as many, whatever its length.
+const SHORT: usize = 32;
+
+/// How far ahead of the piece that is read memory is asked for.
+const PIECES_AHEAD: usize = 4;
+
+/// Asks for bytes that will be read soon.
+#[inline]
+fn prefetch(piece: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in piece.chunks(64) {
+        // SAFETY: a prefetch reads nothing, and the address is that of a byte of the piece.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = piece;
 }
 
 /// Grows by half: with doubling, the memory of a block would be twice what its rows take.

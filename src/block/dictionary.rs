@@ -3,10 +3,9 @@
 use hashbrown::HashTable;
 
 /// Slots of the cache before the hash map.
-const CACHE: usize = 32;
+const CACHE: usize = 64;
 
-/// Values in order of first use, and ways to find one again, the cheapest first: the value of the row before, then a small
-/// cache by length and ends, then a hash map. A fleet's rows come in runs of one host, so the first way mostly does.
+/// Values in order of first use, and two ways to find one again: a small cache by length and ends, then a hash map.
 ///
 /// Value 0 is the empty string, which is what a row without the field holds.
 #[derive(Debug)]
@@ -15,11 +14,19 @@ pub struct Dictionary {
     keys: Vec<u8>,
     /// Start and end of each value in `keys`.
     spans: Vec<(u32, u32)>,
-    cache: [u32; CACHE],
+    /// By hash of a value's ends.
+    cache: [Known; CACHE],
     map: HashTable<u32>,
-    last: u32,
     /// Which values are not UTF-8, ascending; empty as long as all are.
     not_utf8: Vec<u32>,
+}
+
+/// A value that was asked for lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    start: u32,
+    length: u32,
+    index: u32,
 }
 
 impl Default for Dictionary {
@@ -27,9 +34,8 @@ impl Default for Dictionary {
         let mut dictionary = Self {
             keys: Vec::new(),
             spans: Vec::new(),
-            cache: [0; CACHE],
+            cache: [Known::default(); CACHE],
             map: HashTable::new(),
-            last: 0,
             not_utf8: Vec::new(),
         };
         dictionary.clear();
@@ -38,7 +44,7 @@ impl Default for Dictionary {
 }
 
 /// A hash of length, first and last eight bytes: cheap, and enough to spread the few values of a column.
-#[inline]
+#[inline(always)]
 fn ends(value: &[u8]) -> u64 {
     let n = value.len();
     let (head, tail) = if let (Some(head), Some(tail)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
@@ -54,7 +60,7 @@ fn ends(value: &[u8]) -> u64 {
 }
 
 /// Equality without a call for the lengths that values mostly have.
-#[inline]
+#[inline(always)]
 fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -64,6 +70,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
         1..4 => a[0] == b[0] && a[a.len() / 2] == b[b.len() / 2] && a[a.len() - 1] == b[b.len() - 1],
         4..8 => a.first_chunk::<4>() == b.first_chunk::<4>() && a.last_chunk::<4>() == b.last_chunk::<4>(),
         8..=16 => a.first_chunk::<8>() == b.first_chunk::<8>() && a.last_chunk::<8>() == b.last_chunk::<8>(),
+        17..=32 => a.first_chunk::<16>() == b.first_chunk::<16>() && a.last_chunk::<16>() == b.last_chunk::<16>(),
         _ => a == b,
     }
 }
@@ -79,30 +86,26 @@ fn full_hash(value: &[u8]) -> u64 {
 
 impl Dictionary {
     /// The index of a value, which is added if it is new.
-    #[inline]
+    #[inline(always)]
     pub fn index(&mut self, value: &[u8]) -> u32 {
-        if same(self.value(self.last), value) {
-            return self.last;
-        }
         let slot = (ends(value) % CACHE as u64) as usize;
-        let cached = self.cache[slot];
-        if same(self.value(cached), value) {
-            self.last = cached;
-            return cached;
+        let Known { start, length, index } = self.cache[slot];
+        if same(&self.keys[start as usize..(start + length) as usize], value) {
+            return index;
         }
-        let index = self.find_or_add(value);
-        self.cache[slot] = index;
-        self.last = index;
-        index
+        self.find_or_add(value, slot)
     }
 
     #[inline(never)]
-    fn find_or_add(&mut self, value: &[u8]) -> u32 {
+    fn find_or_add(&mut self, value: &[u8], slot: usize) -> u32 {
         let hash = full_hash(value);
-        if let Some(&found) = self.map.find(hash, |&i| self.value(i) == value) {
-            return found;
-        }
-        self.add(value, hash)
+        let index = match self.map.find(hash, |&i| self.value(i) == value) {
+            Some(&found) => found,
+            None => self.add(value, hash),
+        };
+        let (start, end) = self.spans[index as usize];
+        self.cache[slot] = Known { start, length: end - start, index };
+        index
     }
 
     fn add(&mut self, value: &[u8], hash: u64) -> u32 {
@@ -137,7 +140,7 @@ impl Dictionary {
         if self.not_utf8.last() == Some(&newest) {
             self.not_utf8.pop();
         }
-        self.cache.iter_mut().chain([&mut self.last]).filter(|index| **index == newest).for_each(|index| *index = 0);
+        self.cache.iter_mut().filter(|known| known.index == newest).for_each(|known| *known = Known::default());
     }
 
     /// The value at an index.
@@ -188,8 +191,7 @@ impl Dictionary {
         self.spans.clear();
         self.map.clear();
         self.not_utf8.clear();
-        self.cache = [0; CACHE];
-        self.last = 0;
+        self.cache = [Known::default(); CACHE];
         self.add(b"", full_hash(b""));
     }
 }

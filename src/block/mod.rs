@@ -2,8 +2,8 @@
 //! ClickHouse Native block.
 //!
 //! A decoder touches some hundred columns per record. Were it to write straight into long columns, each store would fall
-//! into a page of its own; so it fills a [`Tile`] of a few rows that stays in the cache, and whole tiles are appended to the
-//! [`Columns`].
+//! into a page of its own; so it fills a [`Tile`] of a few rows that stays in the cache. [`Columns`] are a list of tiles, and
+//! their pieces are put together only where they are needed in one piece: on the way into the block.
 
 mod columns;
 mod compress;
@@ -12,9 +12,10 @@ mod native;
 mod shape;
 mod tile;
 
-pub use columns::{Cell, Columns};
-pub use compress::FrameWriter;
+pub use columns::{Cell, Columns, Strings};
+pub use compress::{CHUNK, FrameWriter};
 pub use dictionary::Dictionary;
-pub use native::{Codec, Encoded, seal};
+pub use native::{Encoded, Sink, encode, seal};
+pub(crate) use shape::INDEX_BYTES;
 pub use shape::{Shape, Slot};
 pub use tile::{TILE_ROWS, Tile};

@@ -2,29 +2,20 @@
 
 use bytes::Bytes;
 
-use super::{Columns, Dictionary, FrameWriter, Shape, Slot};
+use super::{Columns, Dictionary, FrameWriter, INDEX_BYTES, Shape, Slot};
 
-/// An encoded block.
+/// An encoded and compressed block.
 #[derive(Debug, Clone)]
 pub struct Encoded {
-    /// The block, compressed or not.
+    /// The block in ClickHouse's compressed frames.
     pub body: Bytes,
     /// Bytes before compression.
     pub native_bytes: u64,
 }
 
-/// How a block is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Codec {
-    /// LZ4 in ClickHouse's frames, for `decompress=1`.
-    #[default]
-    Lz4,
-    /// Not at all.
-    Plain,
-}
-
 /// Where the pieces of a block go.
-trait Sink {
+pub trait Sink {
+    /// Takes the next bytes in.
     fn write(&mut self, bytes: &[u8]);
 }
 
@@ -46,60 +37,62 @@ const DICTIONARY_VERSION: u64 = 1;
 /// The keys follow in the block itself, and replace any that came before.
 const OWN_KEYS: u64 = 1 << 9 | 1 << 10;
 
-/// Encodes all rows of `columns`.
+/// Encodes and compresses all rows of `columns`.
 #[must_use]
-pub fn seal(shape: &Shape, columns: &Columns, codec: Codec) -> Encoded {
-    match codec {
-        Codec::Lz4 => {
-            let mut out = FrameWriter::default();
-            encode(shape, columns, &mut out);
-            let native_bytes = out.written();
-            Encoded { body: out.finish().into(), native_bytes }
-        }
-        Codec::Plain => {
-            let mut out = Vec::with_capacity(columns.bytes(shape));
-            encode(shape, columns, &mut out);
-            Encoded { native_bytes: out.len() as u64, body: out.into() }
-        }
-    }
+pub fn seal(shape: &Shape, columns: &Columns) -> Encoded {
+    let mut out = FrameWriter::default();
+    encode(shape, columns, &mut out);
+    let native_bytes = out.written();
+    Encoded { body: out.finish().into(), native_bytes }
 }
 
-fn encode(shape: &Shape, columns: &Columns, out: &mut impl Sink) {
+/// Writes all rows of `columns` to `out`.
+pub fn encode(shape: &Shape, columns: &Columns, out: &mut impl Sink) {
+    let rows = columns.rows();
     let mut counts = Vec::with_capacity(12);
     prost::encoding::encode_varint(shape.slots.len() as u64, &mut counts);
-    prost::encoding::encode_varint(columns.rows() as u64, &mut counts);
+    prost::encoding::encode_varint(rows as u64, &mut counts);
     out.write(&counts);
-    for (column, (slot, header)) in shape.slots.iter().zip(&shape.headers).enumerate() {
+    let mut narrow = Vec::new();
+    for (slot, header) in shape.slots.iter().zip(&shape.headers) {
         out.write(header);
-        let data = columns.data(column);
         match *slot {
-            Slot::Fixed { .. } | Slot::Text { .. } => out.write(data),
-            Slot::Dictionary { dictionary, .. } => {
-                write_dictionary(out, columns.dictionary(dictionary), data.as_chunks().0);
+            Slot::Fixed { offset, width } => columns.pieces(offset, width).for_each(|piece| out.write(piece)),
+            Slot::Text { text } => out.write(columns.text(text)),
+            Slot::Dictionary { offset, dictionary } => {
+                write_dictionary(out, columns.dictionary(dictionary), rows, columns.indexes(offset), &mut narrow);
             }
         }
     }
 }
 
-/// Writes a `LowCardinality(String)` column with the narrowest indexes that the dictionary allows.
-fn write_dictionary(out: &mut impl Sink, dictionary: &Dictionary, indexes: &[[u8; 4]]) {
+/// Writes a `LowCardinality(String)` column with the narrowest indexes that the dictionary allows. `narrow` is room to work in.
+fn write_dictionary<'a>(
+    out: &mut impl Sink,
+    dictionary: &Dictionary,
+    rows: usize,
+    indexes: impl Iterator<Item = &'a [[u8; INDEX_BYTES]]>,
+    narrow: &mut Vec<u8>,
+) {
     let count = dictionary.len() as u64;
-    let (kind, width) = match count {
-        0..=0x100 => (0, 1),
-        0x101..=0x1_0000 => (1, 2),
-        _ => (2, 4),
+    let kind = match count {
+        0..=0x100 => 0,
+        0x101..=0x1_0000 => 1,
+        _ => 2,
     };
     let mut number = |number: u64| out.write(&number.to_le_bytes());
     number(DICTIONARY_VERSION);
     number(OWN_KEYS | kind);
     number(count);
     out.write(dictionary.keys());
-    out.write(&(indexes.len() as u64).to_le_bytes());
-    let mut narrow = Vec::with_capacity(indexes.len() * width);
-    match width {
-        1 => narrow.extend(indexes.iter().map(|index| index[0])),
-        2 => narrow.extend(indexes.iter().flat_map(|index| [index[0], index[1]])),
-        _ => narrow.extend_from_slice(indexes.as_flattened()),
+    out.write(&(rows as u64).to_le_bytes());
+    for piece in indexes {
+        narrow.clear();
+        match kind {
+            0 => narrow.extend(piece.iter().map(|index| index[0])),
+            1 => narrow.extend(piece.iter().flat_map(|index| [index[0], index[1]])),
+            _ => narrow.extend_from_slice(piece.as_flattened()),
+        }
+        out.write(narrow);
     }
-    out.write(&narrow);
 }

@@ -44,8 +44,8 @@ pub enum Slot {
     },
 }
 
-/// Bytes of a dictionary index in tile and columns; narrowed when the block is sealed.
-pub(super) const INDEX_BYTES: usize = 4;
+/// Bytes of a dictionary index in a tile; narrowed when the block is sealed.
+pub(crate) const INDEX_BYTES: usize = 4;
 
 impl Shape {
     /// Lays the columns out.

@@ -1,15 +1,15 @@
-//! A few rows of all fixed-width columns of a table, small enough to stay in the cache.
+//! A few rows of all fixed-width columns of a table, small enough to stay in the cache while they are written.
 
 use super::Shape;
 
-/// Rows of a tile. With 172 columns a tile is some 200 kB: it stays in the second-level cache, and what is appended to each
-/// column at once is long enough that the walk to the column's page does not count.
-pub const TILE_ROWS: usize = 256;
+/// Rows of a tile. With 172 columns a tile is some 100 kB in 24 pages: the write heads of all columns stay in the caches, those
+/// of addresses included, and a run of one column is long enough that fetching it when the block is sealed does not count.
+pub const TILE_ROWS: usize = 128;
 
 /// Bytes after each column of a tile.
 pub(super) const SLACK: usize = 64;
 
-/// The write side of the columns: rows `0..rows` are complete, row `rows` is being written, all beyond is zero.
+/// Rows `0..rows` are complete, row `rows` is being written, all beyond is zero.
 ///
 /// Zero is every column's default, so a field that is not in the record needs no store at all.
 #[derive(Debug)]
@@ -29,6 +29,12 @@ impl Tile {
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Whether the next row has no place.
@@ -68,7 +74,7 @@ impl Tile {
     /// If the tile is full.
     #[inline]
     pub fn finish_row(&mut self) {
-        assert!(self.rows < TILE_ROWS, "a tile was not flushed when it was full");
+        assert!(self.rows < TILE_ROWS, "a row was begun in a full tile");
         self.rows += 1;
     }
 

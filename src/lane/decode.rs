@@ -5,7 +5,7 @@ use super::{
     read::{Read, Unplaceable},
 };
 use crate::{
-    block::{Columns, Tile},
+    block::{Strings, Tile},
     epoch::{ColumnType, WireType},
     wire::{Cursor, RawField, Value},
 };
@@ -46,7 +46,7 @@ pub(super) enum Refused {
 pub(super) struct Row<'a> {
     pub plan: &'a Plan,
     pub tile: &'a mut Tile,
-    pub columns: &'a mut Columns,
+    pub strings: &'a mut Strings,
     pub scratch: &'a mut Scratch,
 }
 
@@ -78,7 +78,7 @@ impl Row<'_> {
     /// The index of a value in its dictionary.
     #[inline(always)]
     pub(super) fn dictionary_index(&mut self, op: &Op, text: bool, value: &[u8]) -> u32 {
-        let dictionary = self.columns.dictionary_mut(op.part.into());
+        let dictionary = self.strings.dictionary_mut(op.part.into());
         let values = dictionary.len();
         let index = dictionary.index(value);
         if dictionary.len() > values {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Message, Reason, decode::Refused, read::Unplaceable, schema::TablePlan};
 use crate::{
-    block::{Columns, Slot, Tile},
+    block::{INDEX_BYTES, Slot, Strings, Tile},
     epoch::{Epoch, ProtoType},
     wire::{Cut, CutKind, Fault},
 };
@@ -49,7 +49,7 @@ pub struct Diverted<'a> {
 pub(super) fn append(
     table: &TablePlan,
     tile: &mut Tile,
-    columns: &mut Columns,
+    strings: &mut Strings,
     topic: &str,
     partition: i32,
     message: Message<'_>,
@@ -72,15 +72,15 @@ pub(super) fn append(
         Value::Number(u64::from(piece.schema_version)),
         Value::Number(message.time_ms.unwrap_or(0) as u64),
     ];
-    for (column, (slot, value)) in table.shape.slots.iter().zip(values).enumerate() {
+    for (slot, value) in table.shape.slots.iter().zip(values) {
         match (*slot, value) {
             (Slot::Fixed { offset, width }, Value::Number(number)) => tile.store(offset, width, number),
             (Slot::Dictionary { offset, dictionary }, Value::Bytes(bytes)) => {
-                let index = columns.dictionary_mut(dictionary).index(bytes);
-                tile.store(offset, 4, u64::from(index));
+                let index = strings.dictionary_mut(dictionary).index(bytes);
+                tile.store(offset, INDEX_BYTES, u64::from(index));
             }
-            (Slot::Text { .. }, Value::Bytes(bytes)) => columns.push_text(column, bytes),
-            (slot, _) => unreachable!("column {column} of the error table as {slot:?}"),
+            (Slot::Text { text }, Value::Bytes(bytes)) => strings.push_text(text, bytes, 0, bytes.len()),
+            (slot, _) => unreachable!("a value of the error table does not fit {slot:?}"),
         }
     }
     tile.finish_row();

@@ -12,12 +12,15 @@ use super::{
     varint::{Shifts, Squeeze},
 };
 use crate::{
-    block::Tile,
+    block::INDEX_BYTES,
     wire::{Cursor, read_varint},
 };
 
 /// How far beyond the start of a field this may read: key, ten bytes of varint, rounded up to whole loads.
 const REACH: usize = 32;
+
+/// The shift of a dictionary column in the tile.
+const INDEX_SHIFT: u8 = INDEX_BYTES.trailing_zeros() as u8;
 
 /// The bit that says of each byte of a varint that another follows.
 const GOES_ON: u64 = 0x8080_8080_8080_8080;
@@ -46,50 +49,74 @@ impl Row<'_> {
     fn fast_with<S: Squeeze>(&mut self, memory: &mut Memory, message: &[u8], start: usize, end: usize) -> bool {
         let plan = self.plan;
         let row = self.tile.rows();
+        let Memory { steps, spans } = memory;
+        steps.study(plan, &message[start..end]);
         self.scratch.reset(plan.texts);
         let fast_end = end.min(message.len().saturating_sub(REACH));
         let mut at = start;
+        let mut walk = steps.walk();
         let mut seen = 0;
         let mut span = NO_SPAN;
-        let mut before = plan.start();
         while at < fast_end {
-            let mut index = memory.after(before);
-            let mut op = plan.op(index);
-            let word = load(message, at);
-            if !op.matches(word) {
-                // Mostly a field or two are absent that the record before had.
-                index = if plan.op(index + 1).matches(word) {
-                    index + 1
-                } else if plan.op(index + 2).matches(word) {
-                    index + 2
-                } else if let Some(found) = self.op_at(message, at, end) {
-                    found
-                } else if let Some(after) = self.skip_unknown(message, at, end) {
-                    at = after;
-                    continue;
+            // Numbers, most of a record, go through here without a look at anything but their steps.
+            let tile = self.tile.bytes_mut();
+            let (here, step) = loop {
+                let word = load(message, at);
+                let here = walk;
+                let step = walk.find(word as u32);
+                if word & step.stop_mask == step.stop_bits {
+                    store(tile, step.offset, step.shift, row, S::extract(word, step.expected));
+                    at += usize::from(step.length);
+                } else if step.kind == Kind::Varint {
+                    let stop = !word & step.stops;
+                    if stop == 0 {
+                        break (here, step);
+                    }
+                    let value = S::extract(word & (stop ^ stop.wrapping_sub(1)), step.value);
+                    store(tile, step.offset, step.shift, row, value);
+                    at += (stop.trailing_zeros() as usize >> 3) + 1;
+                } else if step.kind == Kind::Label {
+                    // A label from 64 on is rare enough for the careful path.
+                    let label = word >> (8 * step.key_len) & 0xff;
+                    if label >= 64 || step.value >> label & 1 == 0 {
+                        return false;
+                    }
+                    store(tile, step.offset, step.shift, row, label);
+                    at += usize::from(step.key_len) + 1;
                 } else {
-                    return false;
-                };
-                op = plan.op(index);
-                memory.expect(before, index);
+                    break (here, step);
+                }
+                // SAFETY: the last step is neither a varint nor a label.
+                unsafe { walk.pass() };
+                if at >= fast_end {
+                    break (here, step);
+                }
+            };
+            if at >= fast_end {
+                break;
             }
-            if op.kind == Kind::Varint {
-                let value_at = at + usize::from(op.key_len);
-                let Some((raw, after)) = varint::<S>(message, value_at, load(message, value_at)) else { return false };
-                store(self.tile, op.offset, op.width, row, raw & op.mask);
-                at = after;
-                before = index;
+            let index = if step.op != NONE {
+                usize::from(step.op)
+            } else if let Some(found) = self.op_at(message, at, end) {
+                found
+            } else if let Some(after) = self.skip_unknown(message, at, end) {
+                (at, walk) = (after, here);
                 continue;
-            }
-            if op.kind == Kind::Dictionary && op.span != span {
+            } else {
+                return false;
+            };
+            let op = plan.op(index);
+            walk = steps.behind(index);
+            if op.span != span {
                 span = op.span;
                 if span != NO_SPAN {
-                    match memory.recall(span, message, at, end) {
+                    match spans.recall(span, message, at, end) {
                         Recall::Same(memo) => {
-                            memo.stores.iter().for_each(|s| store(self.tile, s.offset, s.width, row, s.bits));
+                            let tile = self.tile.bytes_mut();
+                            memo.stores.iter().for_each(|s| store(tile, s.offset, s.shift, row, s.bits));
                             self.scratch.not_utf8 += memo.not_utf8;
                             at += memo.bytes.len();
-                            before = memo.last;
+                            walk = steps.behind(memo.last);
                             continue;
                         }
                         Recall::Learn(memo) => {
@@ -97,16 +124,35 @@ impl Row<'_> {
                                 return false;
                             };
                             at = after;
-                            before = memo.last;
+                            walk = steps.behind(memo.last);
                             continue;
                         }
                         Recall::Rest => {}
                     }
                 }
             }
+            // Nearly all strings are shorter than 128 bytes.
+            let start = at + usize::from(op.key_len) + 1;
+            let length = message[start - 1];
+            let after = start + usize::from(length);
+            if length < 0x80 && after <= end {
+                let value = &message[start..after];
+                if let Read::Dictionary(text) = op.read {
+                    let index = self.dictionary_index(op, text, value);
+                    store(self.tile.bytes_mut(), op.offset, INDEX_SHIFT, row, index.into());
+                    seen |= op.sign;
+                    at = after;
+                    continue;
+                }
+                if let Read::Text(text) = op.read {
+                    self.note_text(op, text, message, start, after);
+                    seen |= op.sign;
+                    at = after;
+                    continue;
+                }
+            }
             let Some((_, after)) = self.field::<S>(op, &mut seen, message, at, end) else { return false };
             at = after;
-            before = index;
         }
         at <= end && self.rest_is_plain(message, at, end, &mut seen) && seen == plan.signs
     }
@@ -121,18 +167,24 @@ impl Row<'_> {
         at: usize,
         end: usize,
     ) -> Option<(u64, usize)> {
+        *seen |= op.sign;
         let at = at + usize::from(op.key_len);
         let word = load(message, at);
         let (raw, after) = match op.kind {
-            Kind::Varint | Kind::OddVarint => varint::<S>(message, at, word)?,
+            Kind::Varint | Kind::Label | Kind::OddVarint => varint::<S>(message, at, word)?,
             Kind::Fixed64 => (word, at + 8),
             Kind::Fixed32 => (word & 0xffff_ffff, at + 4),
             Kind::Dictionary | Kind::Text => {
-                let (length, start) = read_varint(message.get(..end)?, at).ok()?;
+                let (length, start) = match word & 0xff {
+                    short @ 0..0x80 => (short, at + 1),
+                    _ => read_varint(message.get(..end)?, at).ok()?,
+                };
                 let after = start.checked_add(usize::try_from(length).ok()?).filter(|after| *after <= end)?;
                 match op.read {
                     Read::Dictionary(text) => {
-                        (u64::from(self.dictionary_index(op, text, &message[start..after])), after)
+                        let index = u64::from(self.dictionary_index(op, text, &message[start..after]));
+                        self.tile.store(op.offset as usize, INDEX_BYTES, index);
+                        return Some((index, after));
                     }
                     Read::Text(text) => {
                         self.note_text(op, text, message, start, after);
@@ -141,7 +193,7 @@ impl Row<'_> {
                     _ => return None,
                 }
             }
-            Kind::Never => return None,
+            Kind::End => return None,
         };
         // A label that is not among the first 64 is rare enough for the careful path.
         let bits = op.read.convert(raw, |_| false).ok()?;
@@ -149,7 +201,6 @@ impl Row<'_> {
             return None;
         }
         self.tile.store(op.offset as usize, op.width.into(), bits);
-        *seen |= op.sign;
         Some((bits, after))
     }
 
@@ -174,7 +225,7 @@ impl Row<'_> {
             }
             // The fields of a span are no signs of a layout.
             let (bits, after) = self.field::<S>(op, &mut 0, message, at, end)?;
-            memo.stores.push(Stored { offset: op.offset, width: op.width, bits });
+            memo.stores.push(Stored { offset: op.offset, shift: op.width.trailing_zeros() as u8, bits });
             memo.last = index;
             at = after;
         }
@@ -228,13 +279,6 @@ fn varint<S: Squeeze>(message: &[u8], at: usize, word: u64) -> Option<(u64, usiz
     }
 }
 
-impl Op {
-    #[inline(always)]
-    const fn matches(&self, word: u64) -> bool {
-        (word ^ self.key) & self.key_mask == 0
-    }
-}
-
 /// Eight bytes, little endian.
 #[inline(always)]
 fn load(message: &[u8], at: usize) -> u64 {
@@ -247,11 +291,10 @@ fn load(message: &[u8], at: usize) -> u64 {
 /// Eight bytes of `bits` at the row's place in a column. What goes beyond the column's width is zero and falls
 /// into rows that are not written yet, or into the column's slack.
 #[inline(always)]
-fn store(tile: &mut Tile, offset: u32, width: u8, row: usize, bits: u64) {
-    let at = offset as usize + row * usize::from(width);
-    let bytes = tile.bytes_mut();
-    debug_assert!(at + 8 <= bytes.len() && (width == 8 || bits >> (8 * width) == 0));
-    // SAFETY: `offset` is a column's start in this very shape's tile, `row` is below TILE_ROWS, and each column is followed
-    // by 64 bytes of slack, so eight bytes are in the tile.
-    unsafe { bytes.as_mut_ptr().add(at).cast::<u64>().write_unaligned(bits.to_le()) };
+fn store(tile: &mut [u8], offset: u32, shift: u8, row: usize, bits: u64) {
+    let at = offset as usize + (row << (shift & 63));
+    debug_assert!(at + 8 <= tile.len() && (shift == 3 || bits >> (8 << shift) == 0));
+    // SAFETY: `offset` and `shift` are those of a column of this very shape's tile, `row` is below TILE_ROWS, and each column
+    // is followed by 64 bytes of slack, so eight bytes are in the tile.
+    unsafe { tile.as_mut_ptr().add(at).cast::<u64>().write_unaligned(bits.to_le()) };
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Batch, Block, Counts, Decoder, Filling, Schema};
-use crate::block::{Codec, Columns, seal};
+use crate::block::{Columns, Encoded, Shape, seal};
 
 /// The open batch of one partition: blocks per table, the offsets they cover, what was counted.
 #[derive(Debug)]
@@ -70,11 +70,11 @@ impl Lane {
 
     /// Ends the batch: encodes and compresses its blocks. `None` if no message came since the last close.
     pub fn close(&mut self) -> Option<Batch> {
-        self.close_as(Codec::Lz4)
+        self.close_with(seal)
     }
 
-    /// As [`Lane::close`], with blocks compressed by `codec`.
-    pub fn close_as(&mut self, codec: Codec) -> Option<Batch> {
+    /// As [`Lane::close`], with each block made by `seal`.
+    pub fn close_with(&mut self, mut seal: impl FnMut(&Shape, &Columns) -> Encoded) -> Option<Batch> {
         let (first, next) = self.range.take()?;
         let mut counts = std::mem::take(&mut self.counts);
         let mut blocks = Vec::new();
@@ -83,7 +83,7 @@ impl Lane {
             let table = self.schema.table(target);
             let rows = columns.rows() as u64;
             if rows > 0 {
-                let encoded = seal(&table.shape, &columns, codec);
+                let encoded = seal(&table.shape, &columns);
                 let target = Arc::clone(&table.target);
                 if let Some(epoch) = target.epoch {
                     counts.placed.insert(epoch, rows);

@@ -1,17 +1,19 @@
-//! What a decoder remembers of the record before, per layout: which field followed which, and stretches of text.
+//! What a decoder remembers of the records before, per layout: which fields there were, and stretches of text.
 //!
 //! Right or wrong, it changes no value: each prediction is checked against the bytes before it is believed.
 
-use super::plan::Plan;
+use super::{plan::Plan, steps::Steps};
 
 /// Predictions for the next record of a layout.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// By operation, and in the last place for the start of a record: the operation that came next.
-    next: Vec<u16>,
-    /// By span: what it looked like the last time.
-    memos: Vec<Memo>,
+    pub steps: Steps,
+    pub spans: Spans,
 }
+
+/// By span: what it looked like the last time.
+#[derive(Debug)]
+pub(super) struct Spans(Vec<Memo>);
 
 /// A span's bytes, and what they decode to.
 #[derive(Debug, Default)]
@@ -33,7 +35,8 @@ pub(super) struct Memo {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
     pub offset: u32,
-    pub width: u8,
+    /// As in [`super::steps::Step::shift`].
+    pub shift: u8,
     pub bits: u64,
 }
 
@@ -52,34 +55,23 @@ const MISSES: u32 = 4;
 const REST: u32 = 100;
 
 impl Memory {
-    /// Nothing seen yet: fields are expected in ascending order.
+    /// Nothing seen yet.
     pub(super) fn new(plan: &Plan) -> Self {
-        Self { next: plan.first_guess(), memos: std::iter::repeat_with(Memo::default).take(plan.spans).collect() }
+        let memos = std::iter::repeat_with(Memo::default).take(plan.spans).collect();
+        Self { steps: Steps::new(plan), spans: Spans(memos) }
     }
+}
 
-    /// The operation that is expected after operation `before`.
-    #[inline(always)]
-    pub(super) fn after(&self, before: usize) -> usize {
-        debug_assert!(before < self.next.len());
-        // SAFETY: `next` has a place for each position of the plan's operations, and `before` is one of them.
-        usize::from(unsafe { *self.next.get_unchecked(before) })
-    }
-
-    /// Remembers that operation `index`, which is no sentinel, came after `before`.
-    #[inline(always)]
-    pub(super) fn expect(&mut self, before: usize, index: usize) {
-        self.next[before] = index as u16;
-    }
-
+impl Spans {
     /// Forgets what spans stand for: dictionary indexes are good for one block alone.
-    pub(super) fn forget_spans(&mut self) {
-        self.memos.iter_mut().for_each(|memo| memo.bytes.clear());
+    pub(super) fn forget(&mut self) {
+        self.0.iter_mut().for_each(|memo| memo.bytes.clear());
     }
 
     /// What is remembered of a span whose first field is at `at`.
     #[inline]
     pub(super) fn recall(&mut self, span: u8, message: &[u8], at: usize, end: usize) -> Recall<'_> {
-        let memo = &mut self.memos[usize::from(span)];
+        let memo = &mut self.0[usize::from(span)];
         let length = memo.bytes.len();
         if length > 0 && length <= end - at && message[at..at + length] == memo.bytes[..] {
             memo.misses = 0;

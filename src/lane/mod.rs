@@ -15,6 +15,7 @@ mod read;
 mod reason;
 mod route;
 mod schema;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod varint;

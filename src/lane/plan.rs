@@ -8,9 +8,6 @@ use crate::{
     epoch::{Epoch, Layout, SCHEMA_VERSION, WireType},
 };
 
-/// Operations that never match, behind the last field.
-const SENTINELS: usize = 3;
-
 /// Position of no operation.
 pub(super) const NONE: u16 = u16::MAX;
 
@@ -20,7 +17,7 @@ const DIRECT: usize = 4096;
 /// One layout, compiled.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The fields ascending by number, then three that never match, so that a prediction may always look two further.
+    /// The fields ascending by number.
     pub ops: Vec<Op>,
     direct: Vec<u16>,
     far: HashMap<u32, u16>,
@@ -41,9 +38,7 @@ pub(super) struct Plan {
 pub(super) struct Op {
     /// The key's bytes as a little-endian number.
     pub key: u64,
-    /// The bits of `key` that count.
-    pub key_mask: u64,
-    /// The bits of a plain varint that are stored.
+    /// The bits of a plain varint that are stored, or which of the labels below 64 there are.
     pub mask: u64,
     /// Bytes of the key.
     pub key_len: u8,
@@ -74,21 +69,21 @@ pub(super) struct Op {
 pub(super) enum Kind {
     /// A varint whose low bits are stored.
     Varint,
+    /// A varint that is stored as it is if it is one of a few: the labels of an enum, or `schema_version`, which must be the
+    /// layout's epoch.
+    Label,
     /// A varint that is more than that.
     OddVarint,
     Fixed64,
     Fixed32,
     Dictionary,
     Text,
-    /// No field has it.
-    Never,
+    /// No field: behind the last one.
+    End,
 }
 
 /// Of no span.
 pub(super) const NO_SPAN: u8 = u8::MAX;
-
-/// So many dictionary fields make a span worth remembering.
-const SPAN_FIELDS: usize = 3;
 
 /// So many numbers may stand between two dictionary fields of a span.
 const SPAN_GAP: usize = 2;
@@ -121,8 +116,16 @@ impl Plan {
                 let kind = Kind::of(wire, read);
                 Op {
                     read,
-                    kind: if sign == 0 { kind } else { kind.odd() },
-                    mask: if let Read::Masked(mask) = read { mask } else { 0 },
+                    kind: if sign > 0 || width == 0 || read == Read::Version && epoch.number >= 64 {
+                        kind.odd()
+                    } else {
+                        kind
+                    },
+                    mask: match read {
+                        Read::Masked(mask) | Read::Enum(mask) => mask,
+                        Read::Version => 1u64.checked_shl(epoch.number).unwrap_or(0),
+                        _ => 0,
+                    },
                     offset: u32::try_from(offset).expect("a tile is small"),
                     width: width as u8,
                     part: part as u16,
@@ -149,7 +152,6 @@ impl Plan {
                 }
             }
         }
-        ops.extend([Op::never(); SENTINELS]);
         let others = epoch.layouts.iter().take_while(|other| other.name != layout.name);
         let trusted = layout.witnesses_its_signs()
             && layout.when.len() < 32
@@ -158,25 +160,10 @@ impl Plan {
         Self { ops, direct, far, schema_version: epoch.number, signs, spans, texts: shape.texts.len(), trusted }
     }
 
-    /// What to expect after each operation before any record was seen: the next number, and the lowest one at the start. At
-    /// most the first sentinel, so that two further is still an operation.
-    pub(super) fn first_guess(&self) -> Vec<u16> {
-        let end = self.ops.len() - SENTINELS;
-        (0..self.ops.len()).map(|i| if i < end { i as u16 + 1 } else { 0 }).collect()
-    }
-
-    /// The position that stands for the start of a record.
-    #[inline]
-    pub(super) fn start(&self) -> usize {
-        self.ops.len() - 1
-    }
-
-    /// The operation at a position: one that [`Plan::find`] gave, or up to two further than what was predicted.
+    /// The operation at a position that [`Plan::find`] gave, or that of a step that matched.
     #[inline(always)]
     pub(super) fn op(&self, index: usize) -> &Op {
-        debug_assert!(index < self.ops.len());
-        // SAFETY: predictions are positions of fields, or of the first sentinel at most; two more sentinels follow.
-        unsafe { self.ops.get_unchecked(index) }
+        &self.ops[index]
     }
 
     /// The position of the operation of a field, or [`NONE`].
@@ -197,7 +184,6 @@ impl Op {
         key.resize(8, 0);
         Self {
             key: u64::from_le_bytes(key.try_into().expect("eight bytes")),
-            key_mask: (1 << (8 * key_len)) - 1,
             mask: 0,
             key_len: key_len as u8,
             kind: Kind::of(wire, Read::Version),
@@ -212,18 +198,13 @@ impl Op {
             sign: 0,
         }
     }
-
-    /// Matches only a key of number 0, which is not allowed, and has no way to be read.
-    fn never() -> Self {
-        Self { key: 0, key_mask: 0xff, kind: Kind::Never, ..Self::of(0, WireType::Len) }
-    }
 }
 
 impl Kind {
-    /// The way that looks at more than the value.
+    /// The way that takes note of signs.
     const fn odd(self) -> Self {
         match self {
-            Self::Varint => Self::OddVarint,
+            Self::Varint | Self::Label => Self::OddVarint,
             other => other,
         }
     }
@@ -231,6 +212,7 @@ impl Kind {
     const fn of(wire: WireType, read: Read) -> Self {
         match (wire, read) {
             (WireType::Varint, Read::Masked(_)) => Self::Varint,
+            (WireType::Varint, Read::Enum(_) | Read::Version) => Self::Label,
             (WireType::Varint, _) => Self::OddVarint,
             (WireType::Fixed64, _) => Self::Fixed64,
             (WireType::Fixed32, _) => Self::Fixed32,
@@ -240,7 +222,7 @@ impl Kind {
     }
 }
 
-/// Marks stretches of dictionary fields with few numbers between them. They describe the host, so the next record mostly
+/// Marks stretches of dictionary fields with few numbers between them. They mostly describe the host, so that the next record
 /// repeats them byte for byte. Returns how many there are.
 fn mark_spans(ops: &mut [Op]) -> usize {
     let mut spans = 0;
@@ -250,15 +232,15 @@ fn mark_spans(ops: &mut [Op]) -> usize {
             start += 1;
             continue;
         }
-        let (mut last, mut fields) = (start, 1);
+        let mut last = start;
         for (i, op) in ops.iter().enumerate().skip(start + 1) {
             match op.kind {
-                Kind::Dictionary if op.sign == 0 => (last, fields) = (i, fields + 1),
+                Kind::Dictionary if op.sign == 0 => last = i,
                 Kind::Varint if i - last <= SPAN_GAP => {}
                 _ => break,
             }
         }
-        if fields >= SPAN_FIELDS && spans < usize::from(NO_SPAN) {
+        if spans < usize::from(NO_SPAN) {
             ops[start..=last].iter_mut().for_each(|op| op.span = spans as u8);
             spans += 1;
         }

@@ -10,18 +10,17 @@ use super::{
     varint::fast_pext,
 };
 use crate::{
-    block::{Shape, Tile},
+    block::Shape,
     config::Framing,
     epoch::{ColumnType, Place, SCHEMA_VERSION},
     wire::{Piece, Pieces},
 };
 
-/// What a worker keeps between records: tiles, and what it learned of the records' shape. One per thread.
+/// What a worker keeps between records: what it learned of the records' shape. One per thread.
 #[derive(Debug)]
 pub struct Decoder {
     schema: Arc<Schema>,
     epochs: Vec<EpochState>,
-    errors: Tile,
     scratch: Scratch,
     /// The position of epoch 0, and the layout that its last record had: it can't be seen from a record's first bytes.
     unversioned: Option<Place>,
@@ -33,7 +32,6 @@ pub struct Decoder {
 
 #[derive(Debug)]
 struct EpochState {
-    tile: Tile,
     /// By layout.
     memories: Vec<Memory>,
     /// Unknown fields since the last flush.
@@ -63,7 +61,6 @@ impl Decoder {
     #[must_use]
     pub fn new(schema: Arc<Schema>) -> Self {
         let epochs = schema.epochs.iter().map(|epoch| EpochState {
-            tile: Tile::new(&epoch.table.shape),
             memories: epoch.layouts.iter().map(Memory::new).collect(),
             unknown: Vec::new(),
             not_utf8: 0,
@@ -72,7 +69,6 @@ impl Decoder {
         let unversioned = unversioned.map(|epoch| Place { epoch, layout: schema.epochs[epoch].layouts.len() - 1 });
         Self {
             epochs: epochs.collect(),
-            errors: Tile::new(&schema.errors.shape),
             scratch: Scratch::default(),
             unversioned,
             pext: fast_pext(),
@@ -100,7 +96,7 @@ impl Decoder {
     }
 }
 
-/// A lane that messages are being pushed into. Its end completes the rows.
+/// A lane that messages are being pushed into. Its end completes the counts.
 #[derive(Debug)]
 pub struct Filling<'a> {
     lane: &'a mut Lane,
@@ -110,7 +106,7 @@ pub struct Filling<'a> {
 impl<'a> Filling<'a> {
     pub(super) fn new(lane: &'a mut Lane, decoder: &'a mut Decoder) -> Self {
         assert!(Arc::ptr_eq(&lane.schema, &decoder.schema), "a lane and its decoder share one schema");
-        decoder.epochs.iter_mut().flat_map(|epoch| &mut epoch.memories).for_each(Memory::forget_spans);
+        decoder.epochs.iter_mut().flat_map(|epoch| &mut epoch.memories).for_each(|memory| memory.spans.forget());
         Self { lane, decoder }
     }
 
@@ -257,18 +253,16 @@ impl<'a> Filling<'a> {
         let epoch = &schema.epochs[place.epoch];
         let state = &mut epochs[place.epoch];
         let columns = lane.blocks[place.epoch].get_or_insert_with(|| schema.columns(place.epoch));
-        if state.tile.is_full() {
-            columns.append(&epoch.table.shape, &mut state.tile);
-        }
+        let (tile, strings) = columns.next_row(|| schema.tile(place.epoch));
         let plan = &epoch.layouts[place.layout];
-        let mut row = Row { plan, tile: &mut state.tile, columns, scratch };
+        let mut row = Row { plan, tile, strings, scratch };
         let memory = &mut state.memories[place.layout];
         if !decode(&mut row, memory, *pext) {
             row.abandon(&epoch.table.shape);
-            memory.forget_spans();
+            memory.spans.forget();
             return false;
         }
-        row.finish(&epoch.table.shape, payload);
+        row.finish(payload);
         state.not_utf8 += scratch.not_utf8;
         for &number in &scratch.unknown {
             count_unknown(&mut state.unknown, number);
@@ -280,11 +274,9 @@ impl<'a> Filling<'a> {
         let schema = &self.decoder.schema;
         let target = schema.epochs.len();
         let columns = self.lane.blocks[target].get_or_insert_with(|| schema.columns(target));
-        if self.decoder.errors.is_full() {
-            columns.append(&schema.errors.shape, &mut self.decoder.errors);
-        }
+        let (tile, strings) = columns.next_row(|| schema.tile(target));
         let (topic, partition) = (&self.lane.topic, self.lane.partition);
-        divert::append(&schema.errors, &mut self.decoder.errors, columns, topic, partition, message, piece);
+        divert::append(&schema.errors, tile, strings, topic, partition, message, piece);
         *self.lane.counts.diverted.entry(piece.reason).or_default() += 1;
     }
 
@@ -292,29 +284,21 @@ impl<'a> Filling<'a> {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lane.bytes()
-            + self
-                .tiles()
-                .map(|(target, tile)| tile.rows() * self.decoder.schema.shape(target).row_bytes)
-                .sum::<usize>()
     }
 
     /// Rows of the open batch over all tables.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.lane.rows() + self.tiles().map(|(_, tile)| tile.rows() as u64).sum::<u64>()
-    }
-
-    fn tiles(&self) -> impl Iterator<Item = (usize, &Tile)> {
-        self.decoder.epochs.iter().map(|epoch| &epoch.tile).chain([&self.decoder.errors]).enumerate()
+        self.lane.rows()
     }
 }
 
 impl Row<'_> {
     /// Completes the row: its texts go to their columns.
     #[inline]
-    fn finish(self, shape: &Shape, message: &[u8]) {
-        for (&column, &(start, end)) in shape.texts.iter().zip(&self.scratch.texts) {
-            self.columns.push_text(column, &message[start..end]);
+    fn finish(self, message: &[u8]) {
+        for (text, &(start, end)) in self.scratch.texts.iter().enumerate() {
+            self.strings.push_text(text, message, start, end);
         }
         self.tile.finish_row();
     }
@@ -324,7 +308,7 @@ impl Row<'_> {
     fn abandon(self, shape: &Shape) {
         self.tile.abandon_row(shape);
         for &dictionary in self.scratch.added.iter().rev() {
-            self.columns.dictionary_mut(dictionary).forget_newest();
+            self.strings.dictionary_mut(dictionary).forget_newest();
         }
     }
 }
@@ -341,15 +325,9 @@ fn count_unknown(counts: &mut Vec<(u32, u64)>, number: u32) {
 }
 
 impl Drop for Filling<'_> {
-    /// Moves the rows from the decoder's tiles into the lane's blocks, and the counts with them.
+    /// Moves what was counted into the lane.
     fn drop(&mut self) {
-        let Decoder { schema, epochs, errors, .. } = &mut *self.decoder;
-        let tiles = epochs.iter_mut().map(|epoch| &mut epoch.tile).chain([errors]);
-        for ((target, tile), columns) in tiles.enumerate().zip(&mut self.lane.blocks) {
-            if let (Some(columns), true) = (columns, tile.rows() > 0) {
-                columns.append(schema.shape(target), tile);
-            }
-        }
+        let Decoder { schema, epochs, .. } = &mut *self.decoder;
         for (epoch, state) in schema.registry.epochs().iter().zip(epochs) {
             for (number, count) in state.unknown.drain(..) {
                 *self.lane.counts.unknown_fields.entry((epoch.number, number)).or_default() += count;

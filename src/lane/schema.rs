@@ -1,10 +1,10 @@
 //! The definitions, compiled for decoding and shared by all lanes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Target, divert, plan::Plan};
 use crate::{
-    block::{Columns, Shape},
+    block::{Columns, Shape, Tile},
     config::Framing,
     epoch::{ColumnType, Registry},
 };
@@ -20,7 +20,16 @@ pub struct Schema {
     by_version: [Option<u16>; 0x80],
     pub(super) framing: Framing,
     targets: Vec<Arc<Target>>,
-    spare: Mutex<Vec<(usize, Columns)>>,
+    spare: Mutex<Spare>,
+}
+
+/// Emptied blocks and tiles, by position in [`Schema::targets`].
+#[derive(Debug)]
+struct Spare {
+    columns: Vec<Vec<Columns>>,
+    tiles: Vec<Vec<Tile>>,
+    /// Bytes of memory in all of them.
+    bytes: usize,
 }
 
 /// One epoch, compiled.
@@ -64,21 +73,19 @@ impl Schema {
         let errors = TablePlan::new(errors, None, &columns);
         let targets =
             epochs.iter().map(|epoch| &epoch.table).chain([&errors]).map(|table| Arc::clone(&table.target)).collect();
+        let none = || epochs.iter().map(|_| ()).chain([()]);
+        let spare = Mutex::new(Spare {
+            columns: none().map(|()| Vec::new()).collect(),
+            tiles: none().map(|()| Vec::new()).collect(),
+            bytes: 0,
+        });
         let mut by_version = [None; 0x80];
         for (position, epoch) in registry.epochs().iter().enumerate() {
             if let Some(entry) = by_version.get_mut(epoch.number as usize) {
                 *entry = u16::try_from(position).ok();
             }
         }
-        Arc::new(Self {
-            by_version,
-            registry: registry.clone(),
-            epochs,
-            errors,
-            framing,
-            targets,
-            spare: Mutex::default(),
-        })
+        Arc::new(Self { by_version, registry: registry.clone(), epochs, errors, framing, targets, spare })
     }
 
     /// The tables that blocks go to: epochs ascending, then the error table.
@@ -111,21 +118,46 @@ impl Schema {
 
     /// An empty block for the table at that position.
     pub(super) fn columns(&self, target: usize) -> Columns {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        match spare.iter().position(|(of, _)| *of == target) {
-            Some(found) => spare.swap_remove(found).1,
-            None => Columns::new(self.shape(target)),
+        let mut spare = self.spare();
+        let found = spare.columns[target].pop();
+        spare.bytes -= found.as_ref().map_or(0, Columns::reserved);
+        drop(spare);
+        found.unwrap_or_else(|| Columns::new(self.shape(target)))
+    }
+
+    /// An empty tile for the table at that position.
+    #[cold]
+    pub(super) fn tile(&self, target: usize) -> Tile {
+        let mut spare = self.spare();
+        let found = spare.tiles[target].pop();
+        spare.bytes -= found.as_ref().map_or(0, Tile::bytes);
+        drop(spare);
+        match found {
+            Some(mut tile) => {
+                tile.clear();
+                tile
+            }
+            None => Tile::new(self.shape(target)),
         }
     }
 
     /// Takes a block back that is no longer needed.
     pub(super) fn recycle(&self, target: usize, mut columns: Columns) {
-        columns.clear();
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept: usize = spare.iter().map(|(_, columns)| columns.capacity()).sum();
-        if kept + columns.capacity() <= SPARE_BYTES {
-            spare.push((target, columns));
+        let mut spare = self.spare();
+        for tile in columns.clear() {
+            if spare.bytes + tile.bytes() <= SPARE_BYTES {
+                spare.bytes += tile.bytes();
+                spare.tiles[target].push(tile);
+            }
         }
+        if spare.bytes + columns.reserved() <= SPARE_BYTES {
+            spare.bytes += columns.reserved();
+            spare.columns[target].push(columns);
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Spare> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

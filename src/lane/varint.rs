@@ -1,8 +1,12 @@
 //! Varints of up to eight bytes without a branch per byte.
 
-/// Squeezes the high bit out of each of eight bytes: 8 × 7 bits become 56.
+/// Squeezes the high bit out of each of eight bytes.
 pub(super) trait Squeeze {
+    /// All of them: 8 × 7 bits become 56.
     fn squeeze(word: u64) -> u64;
+
+    /// The bits under `mask`: from the low end of some byte on, without gaps but for the high bits.
+    fn extract(word: u64, mask: u64) -> u64;
 }
 
 /// The bit-extract instruction of x86-64.
@@ -13,8 +17,14 @@ pub(super) struct Pext;
 impl Squeeze for Pext {
     #[inline(always)]
     fn squeeze(word: u64) -> u64 {
-        // SAFETY: this type is used only inside `decode_bmi2`, which runs only where `fast_pext()` found BMI2.
+        // SAFETY: this type is used only inside `fast_bmi2`, which runs only where `fast_pext()` found BMI2.
         unsafe { std::arch::x86_64::_pext_u64(word, 0x7f7f_7f7f_7f7f_7f7f) }
+    }
+
+    #[inline(always)]
+    fn extract(word: u64, mask: u64) -> u64 {
+        // SAFETY: as above.
+        unsafe { std::arch::x86_64::_pext_u64(word, mask) }
     }
 }
 
@@ -27,6 +37,11 @@ impl Squeeze for Shifts {
         let pairs = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
         let quads = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
         (quads & 0x0fff_ffff) | (quads & 0x0fff_ffff_0000_0000) >> 4
+    }
+
+    #[inline(always)]
+    fn extract(word: u64, mask: u64) -> u64 {
+        Self::squeeze((word & mask) >> (mask.trailing_zeros() & 0x38))
     }
 }
 
@@ -64,9 +79,14 @@ mod tests {
             word ^= word << 17;
             let expected = (0..8).fold(0, |sum, i| sum | (word >> (8 * i) & 0x7f) << (7 * i));
             assert_eq!(Shifts::squeeze(word), expected);
+            // Of byte 2 on, 24 bits: three whole bytes and three bits of the next.
+            let mask = 0x0000_077f_7f7f_0000;
+            let some = expected >> 14 & 0xff_ffff;
+            assert_eq!(Shifts::extract(word, mask), some);
             #[cfg(target_arch = "x86_64")]
             if std::is_x86_feature_detected!("bmi2") {
                 assert_eq!(Pext::squeeze(word), expected);
+                assert_eq!(Pext::extract(word, mask), some);
             }
         }
     }

@@ -219,11 +219,12 @@ impl<'a> Pieces<'a> {
         let envelope = &self.message[..end];
         let mut at = self.at;
         self.records_end = end;
+        let mut ahead = at;
         while at < end {
             let record_at = at;
+            ahead = prefetch(envelope, ahead, at + AHEAD);
             let kind = match record_span(envelope, at) {
-                Ok((start, record_end)) => {
-                    prefetch(&envelope[start..record_end]);
+                Ok((_, record_end)) => {
                     at = record_end;
                     continue;
                 }
@@ -281,17 +282,24 @@ fn record_span(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
     }
 }
 
-/// Asks for a record's bytes ahead of their decoding. Looking a frame through jumps from record to record and waits for memory
-/// each time; what lies between may as well come along.
+/// How far ahead of the record that is looked at memory is asked for, in bytes.
+const AHEAD: usize = 8 << 10;
+
+/// Asks for the bytes from `from` to `to`; returns where to go on. Looking a frame through jumps from record to record and would
+/// wait for memory each time.
 #[inline]
-fn prefetch(record: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in record.chunks(64) {
-        // SAFETY: a prefetch reads nothing, and the address is that of a byte of the record.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line.as_ptr().cast()) };
+fn prefetch(envelope: &[u8], from: usize, to: usize) -> usize {
+    let to = to.min(envelope.len());
+    let mut at = from;
+    while at < to {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing, and the address is that of a byte of the envelope.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(envelope.as_ptr().add(at).cast());
+        }
+        at += 64;
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = record;
+    at
 }
 
 /// Whether all of `bytes` is records of an envelope, at least one.

@@ -1,0 +1,219 @@
+//! The fields that a record of a layout mostly has, in the order of their numbers, for the hot path to walk along.
+//!
+//! Now and then a record is studied: fields that have not been seen for long are left out, and a varint that always has one
+//! length is expected to have it.
+
+use super::plan::{Kind, NONE, Op, Plan};
+use crate::wire::{Cursor, Value};
+
+/// One record of so many is studied. Tests have few records, and every prediction is to be wrong at times.
+const LESSON: u32 = if cfg!(test) { 1 } else { 256 };
+
+/// A field that was in none of so many studied records is left out.
+const ABSENT: u8 = if cfg!(test) { 2 } else { 64 };
+
+/// After so many lessons with one length, a field is expected to have it. A wrong guess costs more than some right ones save.
+const RUN: u8 = if cfg!(test) { 1 } else { 8 };
+
+/// The steps of one layout.
+#[derive(Debug)]
+pub(super) struct Steps {
+    /// Ascending by operation, and behind them one that matches whatever comes.
+    list: Vec<Step>,
+    /// By operation: the position of the first step behind it.
+    behind: Vec<u16>,
+    /// By operation: what was learned.
+    learned: Vec<Learned>,
+    /// Records until the next lesson.
+    lesson: u32,
+}
+
+/// What the hot path needs of one field: one line of the cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Step {
+    /// The first bytes of the key, and which of their bits count.
+    key: u32,
+    key_mask: u32,
+    /// Of the eight bytes from the key on: the bits that say where a varint ends, and how they stand if it is as long as it
+    /// mostly is. They can't stand so if no length is expected.
+    pub stop_mask: u64,
+    pub stop_bits: u64,
+    /// Of the same bytes: the bits of the value that are stored, if it is so long.
+    pub expected: u64,
+    /// Of the same bytes: the bits that say where a varint ends, whatever its length.
+    pub stops: u64,
+    /// Of the same bytes: the bits of the value that are stored, whatever its length. Of a label: as [`Op::mask`].
+    pub value: u64,
+    /// As [`Op::offset`].
+    pub offset: u32,
+    /// The position of the operation; [`NONE`] for what matches whatever comes.
+    pub op: u16,
+    /// The width of the column's values in the tile: 2 to the power of this many bytes.
+    pub shift: u8,
+    /// Bytes of the field, key included, if it is as long as expected.
+    pub length: u8,
+    /// As [`Op::key_len`].
+    pub key_len: u8,
+    pub kind: Kind,
+}
+
+/// What the lessons said of one operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Learned {
+    /// Lessons since it was there.
+    absent: u8,
+    /// How long its varint was the last time, key included, and in how many lessons before that.
+    length: u8,
+    run: u8,
+}
+
+/// A place in the list of steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk<'a> {
+    at: *const Step,
+    steps: std::marker::PhantomData<&'a [Step]>,
+}
+
+impl Steps {
+    /// All fields of the plan, of any length.
+    pub(super) fn new(plan: &Plan) -> Self {
+        let learned = vec![Learned::default(); plan.ops.len()];
+        let mut steps = Self { list: Vec::new(), behind: Vec::new(), learned, lesson: LESSON };
+        steps.list_fields(plan);
+        steps
+    }
+
+    fn list_fields(&mut self, plan: &Plan) {
+        self.list.clear();
+        self.behind.clear();
+        for (position, (op, learned)) in plan.ops.iter().zip(&self.learned).enumerate() {
+            if learned.absent < ABSENT {
+                self.list.push(Step::new(position as u16, op, *learned));
+            }
+            self.behind.push(self.list.len() as u16);
+        }
+        self.list.push(Step::END);
+    }
+
+    /// Studies a record, if it is time to.
+    #[inline]
+    pub(super) fn study(&mut self, plan: &Plan, record: &[u8]) {
+        self.lesson -= 1;
+        if self.lesson == 0 {
+            self.learn(plan, record);
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, plan: &Plan, record: &[u8]) {
+        self.lesson = LESSON;
+        self.learned.iter_mut().for_each(|learned| learned.absent = learned.absent.saturating_add(1));
+        let mut fields = Cursor::new(record);
+        let mut at = 0;
+        while let Some(Ok(field)) = fields.next() {
+            let bytes = u8::try_from(fields.position() - at).unwrap_or(u8::MAX);
+            at = fields.position();
+            let found = plan.find(field.number);
+            if found == NONE {
+                continue;
+            }
+            let learned = &mut self.learned[usize::from(found)];
+            learned.absent = 0;
+            let same = bytes == learned.length && matches!(field.value, Value::Varint(_));
+            learned.run = if same { RUN.min(learned.run + 1) } else { 0 };
+            learned.length = bytes;
+        }
+        self.list_fields(plan);
+    }
+
+    /// The place of the first step.
+    #[inline]
+    pub(super) fn walk(&self) -> Walk<'_> {
+        Walk { at: self.list.as_ptr(), steps: std::marker::PhantomData }
+    }
+
+    /// The place of the first step behind an operation.
+    #[inline]
+    pub(super) fn behind(&self, op: usize) -> Walk<'_> {
+        let position = usize::from(self.behind[op]);
+        Walk { at: &raw const self.list[position], steps: std::marker::PhantomData }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Goes on to the first step that matches a key which starts with these four bytes.
+    #[inline(always)]
+    pub(super) fn find(&mut self, key: u32) -> &'a Step {
+        // SAFETY: `at` is a step of the list: that is what it starts as, and it goes on only from a step that is not the last,
+        // here because the last one matches every key. The list outlives `'a` unchanged.
+        unsafe {
+            while (key ^ (*self.at).key) & (*self.at).key_mask != 0 {
+                self.at = self.at.add(1);
+            }
+            &*self.at
+        }
+    }
+
+    /// Goes on behind a step that [`Walk::find`] found.
+    ///
+    /// # Safety
+    /// It must not be the last step.
+    #[inline(always)]
+    pub(super) unsafe fn pass(&mut self) {
+        // SAFETY: another step follows one that is not the last.
+        self.at = unsafe { self.at.add(1) };
+    }
+}
+
+impl Step {
+    /// Matches whatever comes.
+    const END: Self = Self {
+        key: 0,
+        key_mask: 0,
+        stop_mask: 0,
+        stop_bits: 1,
+        expected: 0,
+        stops: 0,
+        value: 0,
+        offset: 0,
+        op: NONE,
+        shift: 0,
+        length: 0,
+        key_len: 0,
+        kind: Kind::End,
+    };
+
+    fn new(position: u16, op: &Op, learned: Learned) -> Self {
+        let key_bits = 8 * u32::from(op.key_len);
+        let mut step = Self {
+            key: op.key as u32,
+            key_mask: u32::MAX >> 32u32.saturating_sub(key_bits).min(31),
+            offset: op.offset,
+            op: position,
+            shift: op.width.max(1).trailing_zeros() as u8,
+            key_len: op.key_len,
+            kind: op.kind,
+            value: op.mask,
+            ..Self::END
+        };
+        if op.key_len > 4 {
+            // Too long to be compared here, so it is looked up: this matches only number 0, which no field has.
+            (step.key, step.key_mask) = (0, 0xff);
+        }
+        if op.kind == Kind::Varint {
+            step.stops = 0x8080_8080_8080_8080 << key_bits;
+            // Seven bits of each byte, up to the bits that are stored.
+            let bits = 0..(64 - key_bits) / 8 * 7;
+            step.value = bits.map(|bit| (op.mask >> bit & 1) << (key_bits + bit + bit / 7)).sum();
+            if learned.run == RUN && learned.length <= 8 {
+                let through = |bytes: u8| u64::MAX >> (64 - 8 * bytes);
+                step.length = learned.length;
+                step.stop_mask = step.stops & through(step.length);
+                step.stop_bits = step.stops & through(step.length - 1);
+                step.expected = step.value & through(step.length);
+            }
+        }
+        step
+    }
+}
