@@ -60,37 +60,37 @@ impl Row<'_> {
         while at < fast_end {
             // Numbers, most of a record, go through here without a look at anything but their steps.
             let tile = self.tile.bytes_mut();
-            let (here, step) = loop {
-                let word = load(message, at);
-                let here = walk;
-                let step = walk.find(word as u32);
-                if word & step.stop_mask == step.stop_bits {
-                    store(tile, step.offset, step.shift, row, S::extract(word, step.expected));
-                    at += usize::from(step.length);
-                } else if step.kind == Kind::Varint {
-                    let stop = !word & step.stops;
-                    if stop == 0 {
-                        break (here, step);
-                    }
-                    let value = S::extract(word & (stop ^ stop.wrapping_sub(1)), step.value);
-                    store(tile, step.offset, step.shift, row, value);
-                    at += (stop.trailing_zeros() as usize >> 3) + 1;
-                } else if step.kind == Kind::Label {
-                    // A label from 64 on is rare enough for the careful path.
-                    let label = word >> (8 * step.key_len) & 0xff;
-                    if label >= 64 || step.value >> label & 1 == 0 {
-                        return false;
-                    }
-                    store(tile, step.offset, step.shift, row, label);
-                    at += usize::from(step.key_len) + 1;
-                } else {
-                    break (here, step);
+            let mut word = load(message, at);
+            let step = 'numbers: loop {
+                // Each of these is code of its own: what the processor foresees of a field by where it is in the code, it would
+                // have to foresee by what came before if one loop did for all.
+                macro_rules! numbers {
+                    ($($ahead:literal)*) => {$(
+                        // SAFETY: the step before, if this is not the first, is not the last one: that would have matched.
+                        let step = unsafe { walk.ahead($ahead) };
+                        if step.matches(word as u32) {
+                            if word & step.stop_mask == step.stop_bits {
+                                store(tile, step.offset, step.shift, row, S::extract(word, step.expected));
+                                at += usize::from(step.length);
+                            } else {
+                                let stop = !word & step.stops;
+                                if stop == 0 {
+                                    break 'numbers step;
+                                }
+                                let value = S::extract(word & (stop ^ stop.wrapping_sub(1)), step.value);
+                                store(tile, step.offset, step.shift, row, value);
+                                at += (stop.trailing_zeros() as usize >> 3) + 1;
+                            }
+                            if at >= fast_end {
+                                break 'numbers step;
+                            }
+                            word = load(message, at);
+                        }
+                    )*};
                 }
-                // SAFETY: the last step is neither a varint nor a label.
-                unsafe { walk.pass() };
-                if at >= fast_end {
-                    break (here, step);
-                }
+                numbers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+                // SAFETY: none of these was the last one.
+                unsafe { walk.pass(32) };
             };
             if at >= fast_end {
                 break;
@@ -99,14 +99,24 @@ impl Row<'_> {
                 usize::from(step.op)
             } else if let Some(found) = self.op_at(message, at, end) {
                 found
-            } else if let Some(after) = self.skip_unknown(message, at, end) {
-                (at, walk) = (after, here);
+            } else if let Some((number, after)) = self.skip_unknown(message, at, end) {
+                (at, walk) = (after, steps.from(plan.first_from(number)));
                 continue;
             } else {
                 return false;
             };
             let op = plan.op(index);
-            walk = steps.behind(index);
+            walk = steps.from(index + 1);
+            if op.kind == Kind::Label {
+                // A label from 64 on is rare enough for the careful path.
+                let label = word >> (8 * op.key_len) & 0xff;
+                if label >= 64 || op.mask >> label & 1 == 0 {
+                    return false;
+                }
+                store(self.tile.bytes_mut(), op.offset, op.width.trailing_zeros() as u8, row, label);
+                at += usize::from(op.key_len) + 1;
+                continue;
+            }
             if op.span != span {
                 span = op.span;
                 if span != NO_SPAN {
@@ -116,7 +126,7 @@ impl Row<'_> {
                             memo.stores.iter().for_each(|s| store(tile, s.offset, s.shift, row, s.bits));
                             self.scratch.not_utf8 += memo.not_utf8;
                             at += memo.bytes.len();
-                            walk = steps.behind(memo.last);
+                            walk = steps.from(memo.last + 1);
                             continue;
                         }
                         Recall::Learn(memo) => {
@@ -124,7 +134,7 @@ impl Row<'_> {
                                 return false;
                             };
                             at = after;
-                            walk = steps.behind(memo.last);
+                            walk = steps.from(memo.last + 1);
                             continue;
                         }
                         Recall::Rest => {}
@@ -193,7 +203,6 @@ impl Row<'_> {
                     _ => return None,
                 }
             }
-            Kind::End => return None,
         };
         // A label that is not among the first 64 is rare enough for the careful path.
         let bits = op.read.convert(raw, |_| false).ok()?;
@@ -245,16 +254,17 @@ impl Row<'_> {
         (after - at == usize::from(op.key_len) && (key & 7) as u8 == op.wire as u8).then_some(found)
     }
 
-    /// Skips the field at `at` if the layout does not define it. `None` is for the careful path.
+    /// Skips the field at `at` if the layout does not define it: its number, and the byte after it. `None` is for the careful
+    /// path.
     #[inline(never)]
-    fn skip_unknown(&mut self, message: &[u8], at: usize, end: usize) -> Option<usize> {
+    fn skip_unknown(&mut self, message: &[u8], at: usize, end: usize) -> Option<(u32, usize)> {
         let mut cursor = Cursor::starting_at(&message[..end], at);
         let field = cursor.next()?.ok()?;
         if self.plan.find(field.number) != NONE {
             return None;
         }
         self.scratch.unknown.push(field.number);
-        Some(cursor.position())
+        Some((field.number, cursor.position()))
     }
 }
 

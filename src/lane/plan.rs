@@ -78,8 +78,6 @@ pub(super) enum Kind {
     Fixed32,
     Dictionary,
     Text,
-    /// No field: behind the last one.
-    End,
 }
 
 /// Of no span.
@@ -164,6 +162,11 @@ impl Plan {
     #[inline(always)]
     pub(super) fn op(&self, index: usize) -> &Op {
         &self.ops[index]
+    }
+
+    /// The position of the first operation of that field number or a higher one.
+    pub(super) fn first_from(&self, number: u32) -> usize {
+        self.ops.partition_point(|op| op.number < number)
     }
 
     /// The position of the operation of a field, or [`NONE`].

@@ -20,8 +20,8 @@ const RUN: u8 = if cfg!(test) { 1 } else { 8 };
 pub(super) struct Steps {
     /// Ascending by operation, and behind them one that matches whatever comes.
     list: Vec<Step>,
-    /// By operation: the position of the first step behind it.
-    behind: Vec<u16>,
+    /// By position of an operation, the one behind the last too: the first step of it or of a later one.
+    first: Vec<u16>,
     /// By operation: what was learned.
     learned: Vec<Learned>,
     /// Records until the next lesson.
@@ -41,9 +41,9 @@ pub(super) struct Step {
     pub stop_bits: u64,
     /// Of the same bytes: the bits of the value that are stored, if it is so long.
     pub expected: u64,
-    /// Of the same bytes: the bits that say where a varint ends, whatever its length.
+    /// Of the same bytes: the bits that say where a varint ends, whatever its length. None for what is no plain varint.
     pub stops: u64,
-    /// Of the same bytes: the bits of the value that are stored, whatever its length. Of a label: as [`Op::mask`].
+    /// Of the same bytes: the bits of the value that are stored, whatever its length.
     pub value: u64,
     /// As [`Op::offset`].
     pub offset: u32,
@@ -53,9 +53,6 @@ pub(super) struct Step {
     pub shift: u8,
     /// Bytes of the field, key included, if it is as long as expected.
     pub length: u8,
-    /// As [`Op::key_len`].
-    pub key_len: u8,
-    pub kind: Kind,
 }
 
 /// What the lessons said of one operation.
@@ -79,20 +76,21 @@ impl Steps {
     /// All fields of the plan, of any length.
     pub(super) fn new(plan: &Plan) -> Self {
         let learned = vec![Learned::default(); plan.ops.len()];
-        let mut steps = Self { list: Vec::new(), behind: Vec::new(), learned, lesson: LESSON };
+        let mut steps = Self { list: Vec::new(), first: Vec::new(), learned, lesson: LESSON };
         steps.list_fields(plan);
         steps
     }
 
     fn list_fields(&mut self, plan: &Plan) {
         self.list.clear();
-        self.behind.clear();
+        self.first.clear();
         for (position, (op, learned)) in plan.ops.iter().zip(&self.learned).enumerate() {
+            self.first.push(self.list.len() as u16);
             if learned.absent < ABSENT {
                 self.list.push(Step::new(position as u16, op, *learned));
             }
-            self.behind.push(self.list.len() as u16);
         }
+        self.first.push(self.list.len() as u16);
         self.list.push(Step::END);
     }
 
@@ -133,36 +131,33 @@ impl Steps {
         Walk { at: self.list.as_ptr(), steps: std::marker::PhantomData }
     }
 
-    /// The place of the first step behind an operation.
+    /// The place of the first step that is of the operation at that position or of a later one.
     #[inline]
-    pub(super) fn behind(&self, op: usize) -> Walk<'_> {
-        let position = usize::from(self.behind[op]);
+    pub(super) fn from(&self, op: usize) -> Walk<'_> {
+        let position = usize::from(self.first[op]);
         Walk { at: &raw const self.list[position], steps: std::marker::PhantomData }
     }
 }
 
 impl<'a> Walk<'a> {
-    /// Goes on to the first step that matches a key which starts with these four bytes.
-    #[inline(always)]
-    pub(super) fn find(&mut self, key: u32) -> &'a Step {
-        // SAFETY: `at` is a step of the list: that is what it starts as, and it goes on only from a step that is not the last,
-        // here because the last one matches every key. The list outlives `'a` unchanged.
-        unsafe {
-            while (key ^ (*self.at).key) & (*self.at).key_mask != 0 {
-                self.at = self.at.add(1);
-            }
-            &*self.at
-        }
-    }
-
-    /// Goes on behind a step that [`Walk::find`] found.
+    /// The step so many ahead.
     ///
     /// # Safety
-    /// It must not be the last step.
+    /// None of those before it may be the last one.
     #[inline(always)]
-    pub(super) unsafe fn pass(&mut self) {
-        // SAFETY: another step follows one that is not the last.
-        self.at = unsafe { self.at.add(1) };
+    pub(super) unsafe fn ahead(self, steps: usize) -> &'a Step {
+        // SAFETY: this is a place in the list, which outlives `'a` unchanged, and the last step is not passed.
+        unsafe { &*self.at.add(steps) }
+    }
+
+    /// Goes on by so many steps.
+    ///
+    /// # Safety
+    /// None of those that are passed may be the last one.
+    #[inline(always)]
+    pub(super) unsafe fn pass(&mut self, steps: usize) {
+        // SAFETY: at least one step follows.
+        self.at = unsafe { self.at.add(steps) };
     }
 }
 
@@ -180,9 +175,13 @@ impl Step {
         op: NONE,
         shift: 0,
         length: 0,
-        key_len: 0,
-        kind: Kind::End,
     };
+
+    /// Whether a key that starts with these four bytes is this field's.
+    #[inline(always)]
+    pub(super) const fn matches(&self, key: u32) -> bool {
+        (key ^ self.key) & self.key_mask == 0
+    }
 
     fn new(position: u16, op: &Op, learned: Learned) -> Self {
         let key_bits = 8 * u32::from(op.key_len);
@@ -192,9 +191,6 @@ impl Step {
             offset: op.offset,
             op: position,
             shift: op.width.max(1).trailing_zeros() as u8,
-            key_len: op.key_len,
-            kind: op.kind,
-            value: op.mask,
             ..Self::END
         };
         if op.key_len > 4 {
