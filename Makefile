@@ -7,12 +7,13 @@ export PYTHONPATH := dev
 export PYTHONDONTWRITEBYTECODE := 1
 STACK := $(PYTHON) -m stack
 BINARY := $(or $(CARGO_TARGET_DIR),target)/debug/xtcp-ingest
+RELEASED := $(or $(CARGO_TARGET_DIR),target)/release/xtcp-ingest
 
 # Kafka and ClickHouse of the harness's own, beside the stack.
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak up down clean-dev test-dev chaos chaos-ci test-chaos python build
+.PHONY: help demo test lint soak compare bench-check up down clean-dev test-dev chaos chaos-ci test-chaos python build release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +31,12 @@ lint: ## check the format and what clippy says
 soak: python build ## let `run` take a backlog of 2 GB and watch its memory (ROWS, PARTITIONS)
 	@$(STACK) around $(PYTHON) -m trial soak $(BINARY)
 
+compare: python release ## measure ClickHouse alone against ClickHouse with xtcp-ingest, into docs/performance.md (ROWS, PASSES)
+	@$(STACK) around $(PYTHON) -m compare $(RELEASED) docs/performance.md
+
+bench-check: python release ## compare the speed relative to prost with the floor on record
+	@$(PYTHON) -m floor $(RELEASED) benches/floor.json
+
 up: python ## start Kafka and ClickHouse on loopback and write .dev/env
 	@$(STACK) up
 
@@ -42,6 +49,9 @@ clean-dev: python ## stop it, and remove its data, logs and downloads (.dev/)
 test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
+
+release:
+	cargo build --locked --release
 
 # The profile of the tests, so that no dependency is built twice.
 build:

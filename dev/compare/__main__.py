@@ -1,0 +1,140 @@
+"""`python3 -m compare BINARY`, with the addresses of the services in the environment and ClickHouse started here.
+
+ROWS says how many records, PASSES how often everything is done; of each figure the least is taken, as others on the machine
+can only make it worse.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from stack.process import Process
+from trial import clickhouse, content
+from trial.product import Product, say
+from trial.trouble import Trouble
+
+from .alone import EPOCHS, Alone
+from .frames import frames, merged
+from .processes import Watched, cpu_seconds
+from .report import report
+
+ROWS = int(os.environ.get("ROWS", "400000"))
+PASSES = int(os.environ.get("PASSES", "3"))
+# As `batch.rows` has it by default.
+BLOCK = 32768
+# The same records each time: those of now, since old ones would be removed by their tables' TTL while all is measured.
+NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+FLEET = ["--rows", str(ROWS), "--mix", "e2=60,e1=40", "--now", NOW, "--seed", "7"]
+
+
+def compare(binary, page):
+    """Measures both ways and writes the table into `page`."""
+    server = Process.load("clickhouse")
+    if server is None:
+        raise Trouble("the CPU time of ClickHouse can only be read where the stack runs it: unset XTCP_INGEST_CLICKHOUSE_URL")
+    server = server.pid
+    with tempfile.TemporaryDirectory() as folder, Product(binary, "compare") as product:
+        product.create()
+        alone = Alone(product.name)
+        alone.create()
+        fleet = Path(folder) / "fleet.bin"
+        product.generate("--out", str(fleet), *FLEET)
+        messages = list(merged(frames(fleet.read_bytes()), BLOCK))
+        product.generate(*FLEET)
+        figures = []
+        for number in range(PASSES):
+            say(f"pass {number + 1} of {PASSES}")
+            figures.append(
+                {
+                    "bench": _bench(binary, fleet),
+                    "parser": _alone(alone, "parsed", messages, product.name, server),
+                    "alone": _alone(alone, "landing", messages, product.name, server),
+                    "ours": _ours(product, server, number),
+                }
+            )
+    print(report(figures, ROWS, BLOCK, page))
+
+
+def _bench(binary, fleet):
+    done = subprocess.run([binary, "bench", str(fleet), "--json", "--seconds", "6"], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def _alone(alone, table, messages, database, server):
+    _empty(database)
+    before, start = cpu_seconds(server), time.monotonic()
+    for message, _ in messages:
+        alone.insert(table, message)
+    seconds = time.monotonic() - start
+    if table == "landing":
+        _must_hold(database)
+    _settle(database)
+    return {"seconds": seconds, "server": cpu_seconds(server) - before, "parts": _parts(database)}
+
+
+def _ours(product, server, number):
+    _empty(product.name)
+    watched = Watched()
+    before = cpu_seconds(server)
+    seconds = product.run(watch=watched.look, group=f"{product.name}_{number}")
+    _must_hold(product.name)
+    _settle(product.name)
+    fetches = lambda name: name.startswith("rdk:")  # noqa: E731
+    return {
+        "seconds": seconds,
+        "server": cpu_seconds(server) - before,
+        "process": watched.seconds(lambda name: not fetches(name)),
+        "fetching": watched.seconds(fetches),
+        "peak": watched.peak,
+        "parts": _parts(product.name),
+    }
+
+
+def _empty(database):
+    for table in [*EPOCHS.values(), "xtcp_flat_records_errors"]:
+        clickhouse.execute(f"TRUNCATE TABLE {database}.{table} SYNC")
+    clickhouse.execute("SYSTEM FLUSH LOGS")
+    clickhouse.execute("TRUNCATE TABLE IF EXISTS system.part_log")
+
+
+def _must_hold(database):
+    """Both ways must have done the whole work."""
+    placed = sum(content.placed(database, EPOCHS.values()).values())
+    if placed != ROWS:
+        raise Trouble(f"{placed:,} of {ROWS:,} rows are in the tables")
+
+
+def _settle(database):
+    """Waits until no part is being merged: merging is part of what a way costs."""
+    quiet = 0
+    while quiet < 4:
+        time.sleep(0.5)
+        merges = clickhouse.rows(f"SELECT count() AS n FROM system.merges WHERE database = '{database}'")[0]["n"]
+        quiet = 0 if merges else quiet + 1
+
+
+def _parts(database):
+    clickhouse.execute("SYSTEM FLUSH LOGS")
+    sql = f"SELECT count() AS n FROM system.part_log WHERE database = '{database}' AND event_type = 'NewPart'"
+    return clickhouse.rows(sql)[0]["n"]
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: python3 -m compare BINARY PAGE")
+    # As Ctrl-C: what was begun is cleaned up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        compare(sys.argv[1], Path(sys.argv[2]))
+    except Trouble as trouble:
+        sys.exit(f"error: {trouble}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+main()

@@ -1,0 +1,45 @@
+"""CPU time and memory of processes and their threads, as Linux counts them."""
+
+import os
+import re
+from pathlib import Path
+
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """All CPU time that a process and its threads have used, those that ended included."""
+    return _cpu(Path(f"/proc/{pid}/stat"))
+
+
+def peak_bytes(pid):
+    """The largest resident set of a process."""
+    told = re.search(r"^VmHWM:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(told.group(1)) * 1024
+
+
+class Watched:
+    """A process that ends by itself: what it and its threads had used when they were last seen."""
+
+    def __init__(self):
+        self.peak = 0
+        self._threads = {}
+
+    def look(self, pid):
+        """Called often. What a thread uses between the last look and its end is missed."""
+        try:
+            self.peak = max(self.peak, peak_bytes(pid))
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                name = (task / "comm").read_text().strip()
+                self._threads[task.name] = (name, _cpu(task / "stat"))
+        except (FileNotFoundError, ProcessLookupError, AttributeError):
+            return
+
+    def seconds(self, threads):
+        """CPU time of the threads whose name `threads` says yes to."""
+        return sum(seconds for name, seconds in self._threads.values() if threads(name))
+
+
+def _cpu(stat):
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / _TICK
