@@ -75,6 +75,11 @@ impl Kind {
         }
     }
 
+    /// Whether its value is text, and no number or switch that may be written as one.
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Choice(_) | Self::Url | Self::Address | Self::Path)
+    }
+
     /// Whether a map may have an entry of that name.
     pub(super) fn accepts_name(self, name: &str) -> bool {
         matches!(self, Self::Map { rule, .. } if rule(name))
