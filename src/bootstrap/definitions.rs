@@ -60,7 +60,7 @@ pub enum Body {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Files can't be read.
-    #[error(transparent)]
+    #[error("{0}; let this account read `schemas_dir`, or leave it out for the definitions of this release")]
     Tree(#[from] TreeError),
     /// They contradict themselves.
     #[error(transparent)]

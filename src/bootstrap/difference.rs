@@ -48,7 +48,10 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = &self.object;
         match &self.what {
-            What::DatabaseAbsent => write!(f, "database {object} doesn't exist"),
+            What::DatabaseAbsent => write!(
+                f,
+                "database {object} doesn't exist: create it, let `bootstrap.tables` be on, or give another `clickhouse.database`"
+            ),
             What::Absent(kind) => write!(f, "{} {object} doesn't exist", kind.name()),
             What::Engine { live, declared } => write!(f, "{object} has engine {live}; declared is {declared}"),
             What::ColumnAbsent { column, declared } => {

@@ -188,15 +188,20 @@ impl<'a, T: Topics> Controller<'a, T> {
         // What an attempt created stays created when the next one finds it there.
         let mut created = HashSet::new();
         let mut patience = Patience::new("ClickHouse", self.dials.wait);
-        while let Err(error) = self.attempt(report, &mut created).await {
-            patience.after(error).await?;
+        loop {
+            let ended = match patience.watch(self.client.ping()).await {
+                Ok(()) => self.attempt(report, &mut created).await,
+                Err(error) => Err(error.into()),
+            };
+            match ended {
+                Ok(()) => return Ok(()),
+                Err(error) => patience.after(error).await?,
+            }
         }
-        Ok(())
     }
 
     /// One attempt at everything, from the first question to the release of the lease.
     async fn attempt(&self, report: &mut Report, created: &mut HashSet<String>) -> Result<(), Error> {
-        self.client.ping().await?;
         let platform = probe::platform(self.client, self.dials.platform).await?;
         report.platform = Some(platform);
         let planner = Planner::new(self.client, self.definitions, self.parameters, platform).await?;

@@ -1,6 +1,9 @@
 //! The topics of a pass: created when they are absent, compared when they are there, never altered.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -37,7 +40,12 @@ impl<T: Topics> Controller<'_, T> {
         loop {
             report.objects.truncate(before);
             report.topics_drift.clear();
-            match self.round(report, &mut created).await {
+            let existing = patience.watch(self.topics.existing()).await.map_err(Error::Kafka);
+            let ended = match existing {
+                Ok(existing) => self.round(report, &existing, &mut created).await,
+                Err(error) => Err(error),
+            };
+            match ended {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     if let Err(error) = patience.after(error).await {
@@ -76,8 +84,12 @@ impl<T: Topics> Controller<'_, T> {
     }
 
     /// One attempt at every topic. One that fails doesn't keep the others from being tried.
-    async fn round(&self, report: &mut Report, created: &mut Vec<String>) -> Result<(), Error> {
-        let existing = self.topics.existing().await.map_err(Error::Kafka)?;
+    async fn round(
+        &self,
+        report: &mut Report,
+        existing: &BTreeSet<String>,
+        created: &mut Vec<String>,
+    ) -> Result<(), Error> {
         // Without an answer there may be one broker alone; what is declared is never taken for granted.
         let brokers = self.topics.broker_count().await.unwrap_or(1);
         let mut missing = Vec::new();

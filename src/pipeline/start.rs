@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,6 +22,8 @@ use crate::{
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// What passes sooner is not worth a line: the leaders of a new topic, for instance.
 const QUIET: Duration = Duration::from_secs(1);
+/// An answer that takes longer is spoken of, although the client may go on for a while before it says why there is none.
+const SOON: Duration = Duration::from_millis(1500);
 /// How long a server may take to say that it is there.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long to wait before another pass: at first, and after a while.
@@ -48,8 +51,14 @@ pub(super) async fn prepare(
     let client = Client::new(&config.clickhouse).map_err(RunError::ClickHouse)?;
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
 
-    wait_for("ClickHouse", &health.clickhouse, || async {
-        match tokio::time::timeout(ANSWER, client.ping()).await {
+    let (clickhouse, brokers) =
+        (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
+    let answers = || async {
+        client.ping().await?;
+        client.check_insert_settings().await
+    };
+    wait_for(&clickhouse, &health.clickhouse, || async {
+        match tokio::time::timeout(ANSWER, answers()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) if error.is_fatal() => Err(Obstacle::Lasting(RunError::ClickHouse(error))),
             Ok(Err(error)) => Err(Obstacle::Passing(error.to_string())),
@@ -63,7 +72,7 @@ pub(super) async fn prepare(
     let kafka = |error: crate::kafka::Error| {
         if error.is_away() { Obstacle::Passing(error.to_string()) } else { Obstacle::Lasting(RunError::Kafka(error)) }
     };
-    wait_for("Kafka", &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) }).await?;
+    wait_for(&brokers, &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) }).await?;
 
     let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
     let parameters = Parameters::of(config, &definitions.manifest);
@@ -75,7 +84,7 @@ pub(super) async fn prepare(
     drop(controller);
 
     let topic = &config.kafka.topic;
-    let watermarks = wait_for("Kafka", &health.kafka, || async {
+    let watermarks = wait_for(&brokers, &health.kafka, || async {
         let partitions = admin.partitions(topic).await.map_err(kafka)?;
         let partitions = partitions.ok_or_else(|| Obstacle::Lasting(RunError::Topic(topic.clone())))?;
         admin.watermarks(topic, &partitions).await.map_err(kafka)
@@ -117,7 +126,7 @@ enum Obstacle {
     Lasting(RunError),
 }
 
-/// Asks a service until it answers, with a line a minute.
+/// Asks a service until it answers. That it is waited for is said at once, and why with a line a minute.
 async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
     service: &str,
     check: &Check,
@@ -125,8 +134,19 @@ async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
 ) -> Result<T, RunError> {
     let minute = Every::new(Every::MINUTE);
     let (begin, mut pause) = (Instant::now(), PAUSE.0);
+    let mut is_told = false;
     loop {
-        match ask().await {
+        let mut asked = pin!(ask());
+        let answer = tokio::select! {
+            answer = &mut asked => answer,
+            () = tokio::time::sleep(SOON), if !is_told => {
+                is_told = true;
+                tracing::info!("waiting for {service}: no answer yet");
+                check.fail(format!("{service} has not answered yet"));
+                asked.await
+            }
+        };
+        match answer {
             Ok(answer) => {
                 check.ok();
                 return Ok(answer);

@@ -13,7 +13,7 @@ use xtcp_ingest::{
 
 use crate::{
     drift::tree_with,
-    proxy::{Mode, Proxy},
+    proxy::{self, Mode, Proxy},
     setup::{Setup, all_on, assert_empty, ids},
     support,
 };
@@ -177,10 +177,8 @@ async fn the_ledger_says_what_ran_and_who() {
 #[tokio::test]
 async fn a_server_that_dies_in_the_middle_is_finished_by_the_next_pass() {
     let setup = Setup::new("dies").await;
-    let url = support::clickhouse("x").url;
-    let server = format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"));
     for after in [3_u64, 6, 9, 12] {
-        let proxy = Proxy::new(&server, Mode::Pass);
+        let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
         let mut config = support::clickhouse(&setup.database.name);
         config.url = format!("http://{}", proxy.address).parse().expect("a URL");
         let client = Client::new(&config).expect("a client");
@@ -267,9 +265,7 @@ async fn a_pass_with_nothing_to_do_asks_a_handful_of_questions() {
     let tree = Tree::from_files("ddl", files.iter().map(|(p, t)| (p.as_str(), t.as_str())));
     let setup = Setup::with("many", Definitions::of(&tree).expect("sound")).await;
     assert_eq!(setup.apply(false).await.count(Action::Created), 71);
-    let url = support::clickhouse("x").url;
-    let server = format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"));
-    let proxy = Proxy::new(&server, Mode::Pass);
+    let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
     let mut config = support::clickhouse(&setup.database.name);
     config.url = format!("http://{}", proxy.address).parse().expect("a URL");
     let before = proxy.requests();

@@ -14,6 +14,7 @@ mod oracle;
 mod platforms;
 mod process;
 mod proxy;
+mod refusals;
 mod roles;
 mod run;
 mod schema;
