@@ -13,6 +13,7 @@ use super::{
     outcome::{Action, Outcome},
     planner::{Need, Planner},
     render::Statement,
+    stop::Stop,
 };
 use crate::clickhouse;
 
@@ -29,6 +30,7 @@ pub(super) struct Apply<'a> {
     pub dry: bool,
     /// Without it nothing is sent either, unless it is for the lease itself.
     pub claim: Option<&'a Claim>,
+    pub stop: &'a Stop,
 }
 
 impl Apply<'_> {
@@ -202,6 +204,9 @@ impl Apply<'_> {
     async fn send(&self, statement: &Statement, sql: &str) -> Result<(), Error> {
         if self.claim.is_some_and(|claim| !claim.is_live()) {
             return Err(Error::LeaseLapsed);
+        }
+        if self.stop.is_asked() {
+            return Err(Error::Stopped);
         }
         self.ddl.send(&statement.full_name(), sql).await
     }

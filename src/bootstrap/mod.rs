@@ -29,6 +29,7 @@ mod probe;
 mod render;
 mod report;
 mod retype;
+mod stop;
 mod topic_pass;
 mod topics;
 mod unify;
@@ -51,6 +52,7 @@ pub use pass::{Controller, pass};
 pub use platform::Platform;
 pub use render::Statement;
 pub use report::{Report, State};
+pub use stop::Stop;
 pub use topics::{NewTopic, Role, TopicDefinition, TopicShape, Topics, TopicsError};
 pub use view::View;
 

@@ -59,7 +59,11 @@ impl Patience {
         }
         let waited = self.start.elapsed();
         if waited >= self.wait {
-            return Err(Error::Unanswered { service: self.service, waited, cause: error.to_string() });
+            let (service, cause) = (self.service, error.to_string());
+            return Err(match error.is_an_answer() {
+                true => Error::Unmended { service, waited, cause },
+                false => Error::Unanswered { service, waited, cause },
+            });
         }
         if self.reminded.is_none_or(|at| at.elapsed() >= REMIND) {
             self.reminded = Some(Instant::now());

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    convert::identity,
     time::{Duration, Instant},
 };
 
@@ -40,7 +41,7 @@ impl<T: Topics> Controller<'_, T> {
         loop {
             report.objects.truncate(before);
             report.topics_drift.clear();
-            let existing = patience.watch(self.topics.existing()).await.map_err(Error::Kafka);
+            let existing = self.stop.or(patience.watch(self.topics.existing())).await?.map_err(Error::Kafka);
             let ended = match existing {
                 Ok(existing) => self.round(report, &existing, &mut created).await,
                 Err(error) => Err(error),
@@ -48,7 +49,8 @@ impl<T: Topics> Controller<'_, T> {
             match ended {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    if let Err(error) = patience.after(error).await {
+                    let waited = self.stop.or(patience.after(error)).await;
+                    if let Err(error) = waited.and_then(identity) {
                         report.topics_skipped = Some(error.to_string());
                         return Err(error);
                     }

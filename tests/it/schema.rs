@@ -16,19 +16,20 @@ use crate::{
     topic::Topic,
 };
 
-struct Operator {
-    database: Database,
-    topic: String,
+pub struct Operator {
+    pub database: Database,
+    pub topic: String,
 }
 
 impl Operator {
-    async fn new(test: &str) -> Self {
+    pub async fn new(test: &str) -> Self {
         let database = Database::new(test).await;
         let topic = database.name.clone();
         Self { database, topic }
     }
 
-    fn schema(&self, arguments: &[&str], settings: &[(&str, &str)]) -> (i32, String, String) {
+    /// The command, ready to be run.
+    pub fn command(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
         let clickhouse = support::clickhouse(&self.database.name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtcp-ingest"));
         command.arg("schema").args(arguments).env_clear();
@@ -47,7 +48,12 @@ impl Operator {
         {
             command.env(format!("XTCP_INGEST_{name}"), value);
         }
-        let Output { status, stdout, stderr } = command.output().expect("the command runs");
+        command
+    }
+
+    /// Runs it: exit code, output, errors.
+    pub fn schema(&self, arguments: &[&str], settings: &[(&str, &str)]) -> (i32, String, String) {
+        let Output { status, stdout, stderr } = self.command(arguments, settings).output().expect("the command runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (status.code().expect("a code"), text(stdout), text(stderr))
     }
