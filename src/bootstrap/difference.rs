@@ -96,7 +96,9 @@ impl Definitions {
             Body::Epoch(_) | Body::Table(_) => self.table(object).map_or(("", ""), |t| (&t.name, &t.engine)),
             Body::Merge(merge) => (merge.name.as_str(), "Merge"),
             Body::View(view) => (view.name.as_str(), "View"),
-            Body::Database | Body::Topic(_) => return,
+            Body::MaterializedView(view) => (view.name.as_str(), "MaterializedView"),
+            // Of a role only an account that manages rights could tell.
+            Body::Database | Body::Role(_) | Body::Topic(_) => return,
         };
         let full_name = format!("{database}.{name}");
         let Some(live) = catalogue.tables.get(name) else {

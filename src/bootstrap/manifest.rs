@@ -61,6 +61,8 @@ pub enum Kind {
     Table,
     Merge,
     View,
+    MaterializedView,
+    Role,
     Topic,
 }
 
@@ -89,7 +91,8 @@ pub struct Entry {
 
 impl Kind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Database, Self::Table, Self::Merge, Self::View, Self::Topic];
+    pub const ALL: [Self; 7] =
+        [Self::Database, Self::Table, Self::Merge, Self::View, Self::MaterializedView, Self::Role, Self::Topic];
 
     /// The name in the manifest.
     #[must_use]
@@ -99,6 +102,8 @@ impl Kind {
             Self::Table => "table",
             Self::Merge => "merge",
             Self::View => "view",
+            Self::MaterializedView => "materialized_view",
+            Self::Role => "role",
             Self::Topic => "topic",
         }
     }
@@ -106,7 +111,7 @@ impl Kind {
     /// The suffix of its definition files.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
-        if matches!(self, Self::View) { ".sql" } else { ".yaml" }
+        if matches!(self, Self::View | Self::MaterializedView | Self::Role) { ".sql" } else { ".yaml" }
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     error::Error,
     lease::{Claim, Lease, Taken, Timing, host},
     ledger::{Ledger, Pass, Recorded},
+    manifest::Kind,
     outcome::{Action, Outcome},
     parameters::Parameters,
     patience::Patience,
@@ -326,7 +327,27 @@ impl<'a, T: Topics> Controller<'a, T> {
                 catalogues.insert(name.to_owned(), catalogue);
             }
         }
+        if self.definitions.objects.iter().any(|object| object.entry.kind == Kind::Role) {
+            self.add_roles(&mut catalogues).await?;
+        }
         Ok(catalogues)
+    }
+
+    /// Of a role the server shows the name alone: what it was given is what the ledger says.
+    async fn add_roles(&self, catalogues: &mut HashMap<String, Catalogue>) -> Result<(), Error> {
+        let roles = Catalogue::roles(self.client).await?;
+        let recorded = self.recorded().await.unwrap_or_else(|error| {
+            warn!("the ledger can't be read, so that the rights of all roles are written anew: {error}");
+            None
+        });
+        let mut recorded = recorded.unwrap_or_default();
+        recorded.retain(|row| row.kind == Kind::Role.name());
+        for (database, catalogue) in catalogues {
+            catalogue.roles.clone_from(&roles);
+            let own = recorded.iter().filter(|row| row.database == *database);
+            catalogue.asserted = own.map(|row| (row.object.clone(), row.checksum.clone())).collect();
+        }
+        Ok(())
     }
 
     fn statements<'p>(&'p self, planner: &'p Planner<'_>) -> impl Iterator<Item = (&'p Object, Statement)> {

@@ -32,7 +32,7 @@ impl<T: Topics> Controller<'_, T> {
             report.topics_skipped = Some(OFF.to_owned());
             return Ok(());
         }
-        if self.definitions.topics().next().is_none() {
+        if self.named_topics().next().is_none() {
             return Ok(());
         }
         let before = report.objects.len();
@@ -59,6 +59,11 @@ impl<T: Topics> Controller<'_, T> {
         }
     }
 
+    /// The topics of this deployment: one without a name is none.
+    fn named_topics(&self) -> impl Iterator<Item = (&str, &TopicDefinition)> {
+        self.definitions.topics().filter(|(_, topic)| !self.parameters.name(&topic.name).is_empty())
+    }
+
     /// What would come of the topics. A broker that doesn't answer is no fault of a plan.
     pub(super) async fn plan_topics(&self, report: &mut Report) {
         if !self.dials.topics {
@@ -73,7 +78,7 @@ impl<T: Topics> Controller<'_, T> {
                 return;
             }
         };
-        for (id, definition) in self.definitions.topics() {
+        for (id, definition) in self.named_topics() {
             let topic = definition.on(brokers, self.parameters, &self.dials);
             let mut outcome = outcome(id, &topic);
             if existing.contains(&topic.name) {
@@ -95,7 +100,7 @@ impl<T: Topics> Controller<'_, T> {
         // Without an answer there may be one broker alone; what is declared is never taken for granted.
         let brokers = self.topics.broker_count().await.unwrap_or(1);
         let mut missing = Vec::new();
-        for (id, definition) in self.definitions.topics() {
+        for (id, definition) in self.named_topics() {
             let topic = definition.on(brokers, self.parameters, &self.dials);
             let mut outcome = outcome(id, &topic);
             if existing.contains(&topic.name) {

@@ -146,6 +146,11 @@ pub(super) fn is_topic(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
+/// A topic's name, or none.
+pub(super) fn is_topic_or_none(text: &str) -> bool {
+    text.is_empty() || is_topic(text)
+}
+
 /// Text that is not empty.
 pub(super) fn is_some_text(text: &str) -> bool {
     !text.trim().is_empty()

@@ -20,6 +20,8 @@ pub enum Answer {
     With(&'static str),
     /// The server answers it after a while.
     Late(Duration),
+    /// It is answered with success and this text, and the server never sees it.
+    Reply(&'static str),
     /// It is answered with an error of this code and text.
     Refuse(i32, &'static str),
 }
@@ -73,6 +75,10 @@ fn serve(mut client: TcpStream, decide: &dyn Fn(&str) -> Answer) -> io::Result<(
             let text = format!("Code: {code}. DB::Exception: {text}\n");
             let head = format!("HTTP/1.1 500 Refused\r\nX-ClickHouse-Exception-Code: {code}\r\n");
             write!(client, "{head}Connection: close\r\nContent-Length: {}\r\n\r\n{text}", text.len())?;
+        }
+        Answer::Reply(text) => {
+            let length = text.len();
+            write!(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{text}")?;
         }
         Answer::Forward | Answer::With(_) | Answer::Late(_) => {
             if let Answer::Late(after) = answer {

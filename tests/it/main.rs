@@ -2,6 +2,7 @@
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
 mod bootstrap;
+mod broker;
 mod cases;
 mod clickhouse_client;
 mod content;
@@ -12,6 +13,8 @@ mod faults;
 mod fleet;
 mod generate;
 mod interposer;
+mod kafka_rights;
+mod kinds;
 mod lease;
 mod oracle;
 mod platforms;

@@ -3,6 +3,10 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _},
+        process::CommandExt as _,
+    },
     time::{Duration, Instant},
 };
 
@@ -10,6 +14,7 @@ use xtcp_ingest::clickhouse::{Class, Client};
 
 use crate::{
     process::Ingest,
+    schema::Operator,
     support::{self, bench},
     topic::Topic,
 };
@@ -104,4 +109,39 @@ async fn credentials_a_database_and_definitions_that_are_wrong_name_their_settin
         assert_eq!(log.matches("error: ").count(), 1, "{log}");
         assert!(log.contains(expected), "{settings:?}: {log}");
     }
+}
+
+/// The binary where an account without rights can run it, when this one has all.
+fn reachable(folder: &std::path::Path) -> std::path::PathBuf {
+    let program = folder.join("xtcp-ingest");
+    fs::copy(env!("CARGO_BIN_EXE_xtcp-ingest"), &program).expect("copied");
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+    program
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overlay_that_can_not_be_read_is_told_and_hurts_nothing() {
+    const NOBODY: u32 = 65_534;
+    let operator = Operator::new("unreadable").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = reachable(folder.path());
+    let overlay = folder.path().join("overlay");
+    let is_root = fs::metadata(folder.path()).expect("a folder of ours").uid() == 0;
+    fs::create_dir(&overlay).expect("a folder");
+    fs::write(overlay.join("manifest.yaml"), "manifest_version: 1\n").expect("written");
+    for (mode, what) in [(0o000, "the folder can't be listed"), (0o444, "its files can't be reached")] {
+        fs::set_permissions(&overlay, fs::Permissions::from_mode(mode)).expect("a folder of ours");
+        let mut command = operator.command_of(&program, &["plan"], &[("OVERLAY_DIR", overlay.to_str().expect("text"))]);
+        if is_root {
+            command.uid(NOBODY);
+        }
+        let output = command.output().expect("the command runs");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{what}: the core is planned: {out}{err}");
+        assert!(out.contains("11 to create"), "{what}: {out}");
+        let told = format!("overlay: can't read the definitions in {}", overlay.display());
+        assert!(out.contains(&told) && out.contains("Permission denied"), "{what}: {out}");
+        assert!(out.contains("let this account read `overlay_dir`, or leave it out"), "{what}: {out}");
+    }
+    fs::set_permissions(&overlay, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
 }
