@@ -107,12 +107,12 @@ fn hint(code: Option<Code>, right: Option<&'static str>) -> String {
     }
     let hint = match code {
         Some(Code::BrokerTransportFailure | Code::AllBrokersDown | Code::OperationTimedOut) => {
-            "; is the address right and the broker up? A wrong password, CA or client certificate looks the same from here"
+            "; is `kafka.brokers` right and the broker up? A wrong password, CA or client certificate looks the same from here"
         }
         Some(Code::Authentication) => "; check `sasl.mechanism`, `sasl.username` and `sasl.password`",
         Some(Code::SSL) => "; check `ssl.ca.location` and the client certificate",
         Some(Code::UnknownTopic | Code::UnknownTopicOrPartition) => {
-            "; create the topic, or switch the bootstrap's topics on"
+            "; create the topic, or let `bootstrap.topics` be on"
         }
         Some(Code::TopicAuthorizationFailed) => "; the account needs READ and DESCRIBE on the topic",
         Some(Code::GroupAuthorizationFailed) => "; the account needs READ on the group",
@@ -134,7 +134,7 @@ mod tests {
         assert!(away.is_away());
         let reason = |code, text: &str| Some(Reason { code, text: text.into() });
         let text = away.clone().because(reason(None, "connection refused")).to_string();
-        assert!(text.contains("(connection refused)") && text.contains("is the address right"), "{text}");
+        assert!(text.contains("(connection refused)") && text.contains("is `kafka.brokers` right"), "{text}");
         let refused = away.because(reason(Some(Code::Authentication), "SASL: no such user"));
         assert!(refused.is_away() && refused.to_string().contains("check `sasl.mechanism`"), "{refused}");
 

@@ -58,7 +58,7 @@ pub enum RunError {
     #[error(transparent)]
     Kafka(kafka::Error),
     /// The topic is not among those that the bootstrap creates.
-    #[error("topic {0} doesn't exist; create it, or give another `kafka.topic`")]
+    #[error("topic {0} doesn't exist: create it, let `bootstrap.topics` be on, or give another `kafka.topic`")]
     Topic(String),
     /// The system refuses something that every process gets.
     #[error("the system gives no {what}: {source}")]

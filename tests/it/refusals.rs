@@ -80,7 +80,7 @@ async fn what_is_waited_for_is_said_at_once_with_the_setting() {
         if setting == "CLICKHOUSE_URL" {
             assert!(ingest.log().contains("is `clickhouse.url` right, and the server up?"), "{}", ingest.log());
         } else {
-            ingest.wait_for_log("is the address right and the broker up?");
+            ingest.wait_for_log("is `kafka.brokers` right and the broker up?");
         }
         ingest.signal("TERM");
         assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());

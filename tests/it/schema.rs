@@ -175,6 +175,19 @@ async fn two_processes_at_once_on_an_empty_server_both_become_ready() {
 }
 
 #[tokio::test]
+async fn a_broker_that_is_away_is_named_and_clickhouse_converges() {
+    let operator = Operator::new("no_broker").await;
+    let settings = [("KAFKA_BROKERS", "127.0.0.1:1"), ("BOOTSTRAP_WAIT_SECONDS", "1")];
+    let (code, out, err) = operator.schema(&["apply"], &settings);
+    assert!(code == 1 && out.contains("failed: 10 created"), "{code} {out}");
+    assert!(err.contains("Kafka did not answer within") && err.contains("is `kafka.brokers` right"), "{err}");
+    let (code, out, _) = operator.schema(&["plan"], &settings);
+    assert!(code == 1 && out.contains("0 to create") && out.contains("topics: "), "it can't be asked: {code} {out}");
+    let (code, out, _) = operator.schema(&["apply"], &[]);
+    assert!(code == 0 && out.contains("1 created"), "the topic is all that is left: {code} {out}");
+}
+
+#[tokio::test]
 async fn a_dead_letter_topic_that_is_named_is_brought_about() {
     let operator = Operator::new("dead_letter").await;
     let dead = format!("{}_dead", operator.topic);
