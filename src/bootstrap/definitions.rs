@@ -171,6 +171,7 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let definitions = Definitions { manifest, registry: registry?, objects, overlay_refused: Vec::new() };
     check_names(&definitions, report);
     check_parameters(&definitions, report);
+    check_targets(&definitions, report);
     Some(definitions)
 }
 
@@ -224,6 +225,21 @@ pub(super) fn check_parameters(definitions: &Definitions, report: &mut Report) {
         if !declared.iter().any(|p| p.name.value == *name) {
             let text = format!("rows leave after `{name}`, which is no parameter of the manifest");
             report.add(&object.entry.id.place, text);
+        }
+    }
+}
+
+/// Reports materialized views that write to a table which no object is.
+pub(super) fn check_targets(definitions: &Definitions, report: &mut Report) {
+    for object in &definitions.objects {
+        let Body::MaterializedView(view) = &object.body else { continue };
+        let target = view.target.as_deref().unwrap_or("");
+        let is_it = |other: &Object| {
+            other.entry.database == object.entry.database
+                && definitions.table(other).is_some_and(|table| table.name == target)
+        };
+        if !definitions.objects.iter().any(is_it) {
+            report.add(&object.entry.id.place, format!("it writes to `{target}`, which is no table of the manifest"));
         }
     }
 }

@@ -16,6 +16,7 @@ mod drift;
 mod error;
 mod lease;
 mod ledger;
+mod live;
 mod manifest;
 mod merge;
 mod outcome;

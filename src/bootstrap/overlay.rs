@@ -112,6 +112,7 @@ impl Definitions {
         }
         definitions::check_names(&merged, report);
         definitions::check_parameters(&merged, report);
+        definitions::check_targets(&merged, report);
         Some(merged)
     }
 
@@ -212,6 +213,21 @@ objects:
                 "a taken key",
                 overlaid(&MANIFEST.replace("parameter: data_database }", "name: y }"), &file),
                 "for another database",
+            ),
+            (
+                "a view into nothing",
+                overlaid(
+                    &(MANIFEST.to_owned()
+                        + "  - { id: v, kind: materialized_view, database: data, defines: site/v, topology: resolved, additive: false }\n"),
+                    &[
+                        ("site/a.yaml", TABLE),
+                        (
+                            "site/v.sql",
+                            "CREATE MATERIALIZED VIEW {db}.v TO {db}.site_b AS\nSELECT x FROM {db}.site_a\n",
+                        ),
+                    ],
+                ),
+                "it writes to `site_b`, which is no table of the manifest",
             ),
             (
                 "a parameter of its own",

@@ -1,7 +1,7 @@
 //! One pass: wait for the services, take the lease, bring everything about in the order of the manifest, record it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -18,7 +18,7 @@ use super::{
     error::Error,
     lease::{Claim, Lease, Taken, Timing, host},
     ledger::{Ledger, Pass, Recorded},
-    manifest::Kind,
+    live::check_database,
     outcome::{Action, Outcome},
     parameters::Parameters,
     patience::Patience,
@@ -316,40 +316,6 @@ impl<'a, T: Topics> Controller<'a, T> {
         Ok(())
     }
 
-    /// What the databases hold, by name.
-    async fn catalogues(&self, platform: Platform) -> Result<HashMap<String, Catalogue>, Error> {
-        let mut catalogues = HashMap::new();
-        for database in &self.definitions.manifest.databases {
-            let name = self.parameters.name(&database.name);
-            if !catalogues.contains_key(name) {
-                let catalogue = Catalogue::read(self.client, name).await?;
-                check_database(name, &catalogue, platform)?;
-                catalogues.insert(name.to_owned(), catalogue);
-            }
-        }
-        if self.definitions.objects.iter().any(|object| object.entry.kind == Kind::Role) {
-            self.add_roles(&mut catalogues).await?;
-        }
-        Ok(catalogues)
-    }
-
-    /// Of a role the server shows the name alone: what it was given is what the ledger says.
-    async fn add_roles(&self, catalogues: &mut HashMap<String, Catalogue>) -> Result<(), Error> {
-        let roles = Catalogue::roles(self.client).await?;
-        let recorded = self.recorded().await.unwrap_or_else(|error| {
-            warn!("the ledger can't be read, so that the rights of all roles are written anew: {error}");
-            None
-        });
-        let mut recorded = recorded.unwrap_or_default();
-        recorded.retain(|row| row.kind == Kind::Role.name());
-        for (database, catalogue) in catalogues {
-            catalogue.roles.clone_from(&roles);
-            let own = recorded.iter().filter(|row| row.database == *database);
-            catalogue.asserted = own.map(|row| (row.object.clone(), row.checksum.clone())).collect();
-        }
-        Ok(())
-    }
-
     fn statements<'p>(&'p self, planner: &'p Planner<'_>) -> impl Iterator<Item = (&'p Object, Statement)> {
         self.definitions.objects.iter().filter_map(|object| Some((object, planner.statement(object)?)))
     }
@@ -375,16 +341,6 @@ impl<'a, T: Topics> Controller<'a, T> {
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Option<String>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A table that is created in a database of another engine would be another table.
-fn check_database(name: &str, catalogue: &Catalogue, platform: Platform) -> Result<(), Error> {
-    match &catalogue.database_engine {
-        Some(live) if !platform.takes_database(live) => {
-            Err(Error::DatabaseEngine { name: name.to_owned(), live: live.clone(), platform })
-        }
-        _ => Ok(()),
     }
 }
 

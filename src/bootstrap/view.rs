@@ -107,3 +107,39 @@ fn places(line: &str) -> impl Iterator<Item = &str> {
         rest.find('}').map(|end| &rest[..=end])
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Tree;
+
+    fn read(text: &str) -> Result<View, String> {
+        let tree = Tree::from_files("x", [("v.sql", text)]);
+        let mut report = Report::default();
+        let view = View::read_materialized(tree.get("v.sql").expect("a file"), &mut report);
+        report.finish(view).map_err(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn a_materialized_view_names_its_table() {
+        let view =
+            read("-- What for.\nCREATE MATERIALIZED VIEW {db}.v TO {db}.t AS\nSELECT a FROM {db}.s\n").expect("sound");
+        assert_eq!((view.name.as_str(), view.target.as_deref()), ("v", Some("t")));
+        assert_eq!(view.render("d", ""), "CREATE MATERIALIZED VIEW `d`.v TO `d`.t AS\nSELECT a FROM `d`.s");
+        assert_eq!(view.select("d", ""), "SELECT a FROM `d`.s");
+        for text in [
+            "CREATE MATERIALIZED VIEW {db}.v AS SELECT 1",
+            "CREATE MATERIALIZED VIEW {db}.v ENGINE = Memory AS SELECT 1",
+            "CREATE MATERIALIZED VIEW {db}.v TO t AS SELECT 1",
+            "CREATE MATERIALIZED VIEW {db}.v TO {db}.t-1 AS SELECT 1",
+            "CREATE MATERIALIZED VIEW {db}.v TO {db}.t SELECT 1",
+            "CREATE OR REPLACE VIEW {db}.v AS SELECT 1",
+        ] {
+            let refused = read(text).expect_err(text);
+            assert!(
+                refused.contains("a view starts with `CREATE MATERIALIZED VIEW {db}.name TO {db}.table AS`"),
+                "{refused}"
+            );
+        }
+    }
+}
