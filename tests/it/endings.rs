@@ -247,6 +247,25 @@ async fn a_profile_that_forbids_what_inserts_carry_is_waited_for_and_named() {
     assert!(text.contains("it refuses `async_insert = 0`") && text.contains("profile of `clickhouse.user`"), "{text}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_finds_no_majority_of_replicas_observes_and_applies_nothing() {
+    for (code, text) in
+        [(285, "Number of alive replicas is less"), (286, "Quorum for previous write"), (319, "Unknown status")]
+    {
+        let interposer = Interposer::new(move |statement| {
+            let is_claim = statement.starts_with("INSERT INTO") && statement.ends_with(", 0");
+            if is_claim { Answer::Refuse(code, text) } else { Answer::Forward }
+        });
+        let setup = Setup::new(&format!("majority_{code}")).await;
+        let report = brief(&setup, &client(&setup.database, &interposer)).await;
+        let error = report.error.as_ref().expect("it is not taken").to_string();
+        assert!(error.contains("a claim finds no majority of replicas") && error.contains(text), "{error}");
+        assert_eq!((report.state, report.is_ready(), report.objects.len()), (State::Observed, false, 0));
+        assert_eq!(setup.database.count("system.tables WHERE database = '{db}' AND name LIKE 'xtcp%'").await, 0);
+        assert_eq!(setup.apply(false).await.state, State::Converged);
+    }
+}
+
 /// A disk on which so much has to stay free that nothing may be written.
 const FULL: &str = "<storage_configuration><disks><full><type>local</type><path>FOLDER/full/</path>\
                     <keep_free_space_bytes>1000000000000000</keep_free_space_bytes></full></disks><policies><full><volumes>\
