@@ -53,10 +53,11 @@ fn a_bad_configuration_is_one_error_with_a_hint_and_exit_code_2() {
 }
 
 #[test]
-fn a_wrong_command_or_flag_is_exit_code_2() {
-    for arguments in [&["cnfig"][..], &["config", "check", "--wrkers", "1"], &[]] {
+fn a_command_line_that_is_not_understood_is_exit_code_64() {
+    let plan = ["schema", "plan", "--jsn"];
+    for arguments in [&["cnfig"][..], &["config", "check", "--wrkers", "1"], &plan, &["schema"], &[]] {
         let output = xtcp_ingest(arguments, &[]);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}");
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
         assert!(!output.stderr.is_empty(), "{arguments:?}");
     }
@@ -131,4 +132,22 @@ fn what_can_not_be_generated_is_refused() {
     let output = xtcp_ingest(&["generate", "--out", "/nowhere/x"], &[]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stderr), "error: can't write `/nowhere/x`: No such file or directory (os error 2)\n");
+}
+
+#[test]
+fn definitions_that_can_not_be_read_are_a_bad_configuration() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
+    std::fs::create_dir(path("broken")).expect("a folder");
+    std::fs::write(path("broken/manifest.yaml"), "objects: [").expect("written");
+    for (schemas, expected) in [("nowhere", "let this account read `schemas_dir`"), ("broken", "broken/manifest.yaml:")]
+    {
+        let output = xtcp_ingest(&["config", "check", "--schemas-dir", &path(schemas)], &[]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{schemas}");
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+    // An overlay never hurts the rest, and yet it is told.
+    let output = xtcp_ingest(&["config", "check", "--overlay-dir", &path("broken")], &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("broken/manifest.yaml:"), "{}", text(&output.stderr));
 }

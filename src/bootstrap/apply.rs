@@ -13,6 +13,7 @@ use super::{
     outcome::{Action, Outcome},
     planner::{Need, Planner},
     render::Statement,
+    stop::Stop,
 };
 use crate::clickhouse;
 
@@ -29,6 +30,7 @@ pub(super) struct Apply<'a> {
     pub dry: bool,
     /// Without it nothing is sent either, unless it is for the lease itself.
     pub claim: Option<&'a Claim>,
+    pub stop: &'a Stop,
 }
 
 impl Apply<'_> {
@@ -48,6 +50,7 @@ impl Apply<'_> {
         let done = match self.planner.need(object, statement, catalogue) {
             Need::Create => self.create(object, statement, &mut outcome).await,
             Need::Replace(why) => self.replace(object, statement, why, &mut outcome).await,
+            Need::Assert { statements, is_there } => self.assert(statement, statements, is_there, &mut outcome).await,
             Need::Compare(found) => self.alter(object, statement, found, &mut outcome).await,
         };
         if let Err(fault) = done {
@@ -110,6 +113,30 @@ impl Apply<'_> {
             Need::Compare(found) if found.drift.is_empty() => Ok(()),
             _ => Err(Error::StillOtherwise { name: statement.full_name() }),
         }
+    }
+
+    /// Sends everything about a role: each statement may be sent at any time.
+    async fn assert(
+        &self,
+        statement: &Statement,
+        statements: Vec<String>,
+        is_there: bool,
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
+        outcome.action = if is_there { Action::Altered } else { Action::Created };
+        if is_there {
+            outcome.changes.push("its rights are written anew".to_owned());
+        }
+        for sql in statements {
+            if !self.dry {
+                self.send(statement, &sql).await?;
+            }
+            outcome.statements.push(sql);
+        }
+        if self.dry || Catalogue::roles(self.ddl.client).await?.contains(&statement.name) {
+            return Ok(());
+        }
+        Err(Error::StillAbsent { name: statement.name.clone() })
     }
 
     async fn alter(
@@ -202,6 +229,9 @@ impl Apply<'_> {
     async fn send(&self, statement: &Statement, sql: &str) -> Result<(), Error> {
         if self.claim.is_some_and(|claim| !claim.is_live()) {
             return Err(Error::LeaseLapsed);
+        }
+        if self.stop.is_asked() {
+            return Err(Error::Stopped);
         }
         self.ddl.send(&statement.full_name(), sql).await
     }

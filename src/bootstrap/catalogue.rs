@@ -1,6 +1,6 @@
 //! What the server has: a few queries for all objects of a database, never one for each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -14,6 +14,10 @@ pub struct Catalogue {
     pub database_engine: Option<String>,
     /// Tables and views by name.
     pub tables: HashMap<String, LiveTable>,
+    /// The roles that the account sees, where definitions have any.
+    pub roles: HashSet<String>,
+    /// The checksums of the roles that the ledger has for this database.
+    pub asserted: HashMap<String, String>,
 }
 
 /// A table or view as the server reports it.
@@ -33,6 +37,8 @@ pub struct LiveTable {
     pub sampling_key: String,
     /// A view's query.
     pub as_select: String,
+    /// Where a materialized view writes, with the database.
+    pub target: String,
     /// The columns in table order.
     pub columns: Vec<LiveColumn>,
     /// Mutations that are not done.
@@ -81,6 +87,12 @@ struct TableRow {
     partition_key: String,
     sampling_key: String,
     as_select: String,
+    target: String,
+}
+
+#[derive(Deserialize)]
+struct RoleRow {
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -98,7 +110,8 @@ struct MutationRow {
 }
 
 const DATABASE: &str = "SELECT engine FROM system.databases WHERE name = {database:String}";
-const TABLES: &str = "SELECT name, engine, engine_full, sorting_key, primary_key, partition_key, sampling_key, as_select \
+const TABLES: &str = "SELECT name, engine, engine_full, sorting_key, primary_key, partition_key, sampling_key, as_select, \
+                      if(engine = 'MaterializedView', replaceAll(extract(create_table_query, ' TO ([^ ]+)'), '`', ''), '') AS target \
                       FROM system.tables WHERE database = {database:String}";
 const COLUMNS: &str = "SELECT table, name, type, compression_codec, default_kind, default_expression \
                        FROM system.columns WHERE database = {database:String}";
@@ -146,7 +159,16 @@ impl Catalogue {
                 table.mutations.push(row.mutation);
             }
         }
-        Ok(Self { database_engine, tables })
+        Ok(Self { database_engine, tables, ..Self::default() })
+    }
+
+    /// The names of all roles that the account sees.
+    ///
+    /// # Errors
+    /// When the query fails, for instance for want of the right to see roles.
+    pub async fn roles(client: &Client) -> Result<HashSet<String>, Error> {
+        let rows = client.query::<RoleRow>("SELECT name FROM system.roles", &[]).await?;
+        Ok(rows.into_iter().map(|row| row.name).collect())
     }
 
     /// Whether it has a table or view of that name, or, without a name, whether it is there at all.
@@ -165,6 +187,7 @@ fn live(row: TableRow) -> (String, LiveTable) {
         partition_key: row.partition_key,
         sampling_key: row.sampling_key,
         as_select: row.as_select,
+        target: row.target,
         columns: Vec::new(),
         mutations: Vec::new(),
     };

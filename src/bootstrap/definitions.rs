@@ -6,6 +6,7 @@ use super::{
     manifest::{self, Entry, Kind, Manifest, NameSource},
     merge::Merge,
     parameters,
+    role::Role,
     topics::TopicDefinition,
     view::View,
 };
@@ -52,6 +53,10 @@ pub enum Body {
     Merge(Merge),
     /// A plain view.
     View(View),
+    /// A view that writes what is inserted elsewhere into a table.
+    MaterializedView(View),
+    /// A role and what it may do.
+    Role(Role),
     /// A Kafka topic.
     Topic(TopicDefinition),
 }
@@ -60,7 +65,7 @@ pub enum Body {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Files can't be read.
-    #[error(transparent)]
+    #[error("{0}; let this account read `schemas_dir`, or leave it out for the definitions of this release")]
     Tree(#[from] TreeError),
     /// They contradict themselves.
     #[error(transparent)]
@@ -166,6 +171,7 @@ fn read(tree: &Tree, report: &mut Report) -> Option<Definitions> {
     let definitions = Definitions { manifest, registry: registry?, objects, overlay_refused: Vec::new() };
     check_names(&definitions, report);
     check_parameters(&definitions, report);
+    check_targets(&definitions, report);
     Some(definitions)
 }
 
@@ -177,6 +183,8 @@ pub(super) fn body(entry: &Entry, file: Option<&File>, manifest: &Manifest, repo
         (Kind::Table, Some(file)) => load::plain_table(file, report).map(Body::Table),
         (Kind::Merge, Some(file)) => Merge::read(file, report).map(Body::Merge),
         (Kind::View, Some(file)) => View::read(file, report).map(Body::View),
+        (Kind::MaterializedView, Some(file)) => View::read_materialized(file, report).map(Body::MaterializedView),
+        (Kind::Role, Some(file)) => Role::read(file, report).map(Body::Role),
         (Kind::Topic, Some(file)) => TopicDefinition::read(file, &manifest.parameters, report).map(Body::Topic),
     }
 }
@@ -198,7 +206,11 @@ pub(super) fn check_names(definitions: &Definitions, report: &mut Report) {
     for object in &definitions.objects {
         let entry = &object.entry;
         let name = definitions.object_name(object);
-        if !names.insert((entry.kind == Kind::Topic, entry.database.clone(), name.clone())) {
+        let others = match entry.kind {
+            Kind::Topic | Kind::Role => entry.kind.name(),
+            _ => "",
+        };
+        if !names.insert((others, entry.database.clone(), name.clone())) {
             report.add(&entry.id.place, format!("another object has the name {name} already"));
         }
     }
@@ -213,6 +225,21 @@ pub(super) fn check_parameters(definitions: &Definitions, report: &mut Report) {
         if !declared.iter().any(|p| p.name.value == *name) {
             let text = format!("rows leave after `{name}`, which is no parameter of the manifest");
             report.add(&object.entry.id.place, text);
+        }
+    }
+}
+
+/// Reports materialized views that write to a table which no object is.
+pub(super) fn check_targets(definitions: &Definitions, report: &mut Report) {
+    for object in &definitions.objects {
+        let Body::MaterializedView(view) = &object.body else { continue };
+        let target = view.target.as_deref().unwrap_or("");
+        let is_it = |other: &Object| {
+            other.entry.database == object.entry.database
+                && definitions.table(other).is_some_and(|table| table.name == target)
+        };
+        if !definitions.objects.iter().any(is_it) {
+            report.add(&object.entry.id.place, format!("it writes to `{target}`, which is no table of the manifest"));
         }
     }
 }
@@ -247,7 +274,8 @@ impl Definitions {
             Body::Database => format!("of database key `{}`", object.entry.database.as_deref().unwrap_or("")),
             Body::Epoch(_) | Body::Table(_) => self.table(object).map_or_else(String::new, |t| format!("`{}`", t.name)),
             Body::Merge(merge) => format!("`{}`", merge.name),
-            Body::View(view) => format!("`{}`", view.name),
+            Body::View(view) | Body::MaterializedView(view) => format!("`{}`", view.name),
+            Body::Role(role) => format!("`{}`", role.name),
             Body::Topic(topic) => source(&topic.name),
         }
     }

@@ -48,7 +48,10 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = &self.object;
         match &self.what {
-            What::DatabaseAbsent => write!(f, "database {object} doesn't exist"),
+            What::DatabaseAbsent => write!(
+                f,
+                "database {object} doesn't exist: create it, let `bootstrap.tables` be on, or give another `clickhouse.database`"
+            ),
             What::Absent(kind) => write!(f, "{} {object} doesn't exist", kind.name()),
             What::Engine { live, declared } => write!(f, "{object} has engine {live}; declared is {declared}"),
             What::ColumnAbsent { column, declared } => {
@@ -93,7 +96,9 @@ impl Definitions {
             Body::Epoch(_) | Body::Table(_) => self.table(object).map_or(("", ""), |t| (&t.name, &t.engine)),
             Body::Merge(merge) => (merge.name.as_str(), "Merge"),
             Body::View(view) => (view.name.as_str(), "View"),
-            Body::Database | Body::Topic(_) => return,
+            Body::MaterializedView(view) => (view.name.as_str(), "MaterializedView"),
+            // Of a role only an account that manages rights could tell.
+            Body::Database | Body::Role(_) | Body::Topic(_) => return,
         };
         let full_name = format!("{database}.{name}");
         let Some(live) = catalogue.tables.get(name) else {

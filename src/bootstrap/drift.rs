@@ -20,6 +20,10 @@ pub struct Drift {
 #[allow(missing_docs)] // the names and `Display` say it
 pub enum Part {
     Engine,
+    /// What a materialized view selects.
+    Query,
+    /// Where a materialized view writes.
+    Target,
     SortingKey,
     PrimaryKey,
     PartitionKey,
@@ -61,6 +65,8 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine => f.write_str("engine"),
+            Self::Query => f.write_str("query"),
+            Self::Target => f.write_str("table that it writes to"),
             Self::SortingKey => f.write_str("ORDER BY"),
             Self::PrimaryKey => f.write_str("PRIMARY KEY"),
             Self::PartitionKey => f.write_str("PARTITION BY"),

@@ -22,6 +22,16 @@ pub enum Error {
         /// The last fault.
         cause: String,
     },
+    /// A service answered, and what it said passed no more than a silence would.
+    #[error("{service} is up and still refuses after {} s: {cause}", waited.as_secs())]
+    Unmended {
+        /// ClickHouse or Kafka.
+        service: &'static str,
+        /// How long it was waited for.
+        waited: Duration,
+        /// The last fault.
+        cause: String,
+    },
     /// ClickHouse refused.
     #[error(transparent)]
     ClickHouse(#[from] clickhouse::Error),
@@ -102,6 +112,9 @@ pub enum Error {
     /// The lease ended in the middle.
     #[error("the pass took longer than its lease; the rest is left to the next one")]
     LeaseLapsed,
+    /// It was asked to end.
+    #[error("the pass was asked to end before it was done; the next one goes on from here")]
+    Stopped,
     /// Objects aren't as declared.
     #[error("{}", listed(.0))]
     NotAsDeclared(Vec<Difference>),
@@ -143,9 +156,18 @@ impl Error {
         }
     }
 
+    /// Whether the service said so itself: it is there.
+    pub(super) fn is_an_answer(&self) -> bool {
+        match self {
+            Self::ClickHouse(error) | Self::Statement { source: error, .. } => error.code().is_some(),
+            Self::Topic { .. } | Self::Topics(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether it stands in the way of every object, and not of one alone.
     pub(super) fn stops_the_pass(&self) -> bool {
-        self.may_pass() || self.is_fatal() || matches!(self, Self::LeaseLapsed | Self::ClickHouse(_))
+        self.may_pass() || self.is_fatal() || matches!(self, Self::LeaseLapsed | Self::Stopped | Self::ClickHouse(_))
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use tracing::{debug, info};
 
+use super::stop::Stop;
 use crate::clickhouse::{Client, Error, literal};
 
 /// One lock for everything that changes the schema.
@@ -86,6 +87,12 @@ impl Lease<'_> {
     /// # Errors
     /// When the server can't be asked, or refuses a claim for another cause than a lack of replicas.
     pub async fn acquire(&self, wait: Duration, kept: Option<&str>) -> Result<Taken, Error> {
+        self.acquire_unless(&Stop::default(), wait, kept).await
+    }
+
+    /// The same, waiting for nobody once it is asked to end. An attempt that has begun is finished: a claim of which nobody
+    /// knows whether it counts could not be given back.
+    pub(super) async fn acquire_unless(&self, stop: &Stop, wait: Duration, kept: Option<&str>) -> Result<Taken, Error> {
         let start = Instant::now();
         let mut told = false;
         loop {
@@ -94,14 +101,17 @@ impl Lease<'_> {
                 Taken::Occupied(by) => by,
             };
             let waited = start.elapsed();
-            if waited >= wait {
+            if waited >= wait || stop.is_asked() {
                 return Ok(Taken::Occupied(occupied));
             }
             if !told {
                 info!(seconds = wait.as_secs(), "waiting for the lease: {occupied}");
                 told = true;
             }
-            sleep(self.timing.poll.min(wait - waited)).await;
+            let _ = stop.or(sleep(self.timing.poll.min(wait - waited))).await;
+            if stop.is_asked() {
+                return Ok(Taken::Occupied(occupied));
+            }
         }
     }
 

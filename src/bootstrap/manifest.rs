@@ -53,6 +53,28 @@ pub enum NameSource {
     Fixed(String),
 }
 
+impl NameSource {
+    /// Reads `name` or `parameter`, of which one has to be there.
+    pub(super) fn read(fields: &mut Fields<'_>, parameters: &[Parameter], report: &mut Report) -> Option<Self> {
+        let (name, parameter) = (fields.optional_text("name", report), fields.optional_text("parameter", report));
+        match (name, parameter) {
+            (Some(name), None) => Some(Self::Fixed(name.value)),
+            (None, Some(parameter)) => {
+                if !parameters.iter().any(|p| p.name.value == parameter.value) {
+                    let known: Vec<&str> = parameters.iter().map(|p| p.name.value.as_str()).collect();
+                    let text = format!("no parameter `{}`; declared: {}", parameter.value, known.join(", "));
+                    report.add(&parameter.place, text);
+                }
+                Some(Self::Parameter(parameter.value))
+            }
+            _ => {
+                report.add(fields.place(), "either `name` or `parameter` has to be there");
+                None
+            }
+        }
+    }
+}
+
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names say it
@@ -61,6 +83,8 @@ pub enum Kind {
     Table,
     Merge,
     View,
+    MaterializedView,
+    Role,
     Topic,
 }
 
@@ -89,7 +113,8 @@ pub struct Entry {
 
 impl Kind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Database, Self::Table, Self::Merge, Self::View, Self::Topic];
+    pub const ALL: [Self; 7] =
+        [Self::Database, Self::Table, Self::Merge, Self::View, Self::MaterializedView, Self::Role, Self::Topic];
 
     /// The name in the manifest.
     #[must_use]
@@ -99,6 +124,8 @@ impl Kind {
             Self::Table => "table",
             Self::Merge => "merge",
             Self::View => "view",
+            Self::MaterializedView => "materialized_view",
+            Self::Role => "role",
             Self::Topic => "topic",
         }
     }
@@ -106,7 +133,7 @@ impl Kind {
     /// The suffix of its definition files.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
-        if matches!(self, Self::View) { ".sql" } else { ".yaml" }
+        if matches!(self, Self::View | Self::MaterializedView | Self::Role) { ".sql" } else { ".yaml" }
     }
 }
 
@@ -174,37 +201,16 @@ fn databases(fields: &mut Fields<'_>, parameters: &[Parameter], report: &mut Rep
     let list = fields.list("databases", report).map(|list| list.value).unwrap_or_default();
     for node in list {
         let Some(mut fields) = Fields::of(node, report) else { continue };
-        let place = fields.place().clone();
         let key = fields.text("key", report);
-        let name = fields.optional_text("name", report);
-        let parameter = fields.optional_text("parameter", report);
+        let name = NameSource::read(&mut fields, parameters, report);
         fields.finish(report);
         let Some(key) = key else { continue };
         if databases.iter().any(|d| d.key == key.value) {
             report.add(&key.place, format!("database key `{}` stands twice", key.value));
         }
-        let name = match (name, parameter) {
-            (Some(name), None) => NameSource::Fixed(name.value),
-            (None, Some(parameter)) => {
-                known_parameter(&parameter, parameters, report);
-                NameSource::Parameter(parameter.value)
-            }
-            _ => {
-                report.add(&place, "either `name` or `parameter` has to be there");
-                continue;
-            }
-        };
-        databases.push(DatabaseKey { key: key.value, name });
+        databases.extend(name.map(|name| DatabaseKey { key: key.value, name }));
     }
     databases
-}
-
-/// Reports a parameter that the manifest doesn't declare.
-pub(super) fn known_parameter(name: &At<String>, parameters: &[Parameter], report: &mut Report) {
-    if !parameters.iter().any(|p| p.name.value == name.value) {
-        let known: Vec<&str> = parameters.iter().map(|p| p.name.value.as_str()).collect();
-        report.add(&name.place, format!("no parameter `{}`; declared: {}", name.value, known.join(", ")));
-    }
 }
 
 fn objects(

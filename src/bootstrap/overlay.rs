@@ -1,6 +1,6 @@
 //! A deployment's own tree of further objects. What is wrong with it is told, and never hurts the rest.
 
-use std::{collections::HashSet, path::Path};
+use std::{collections::HashSet, io::ErrorKind, path::Path};
 
 use tracing::{error, info};
 
@@ -18,13 +18,13 @@ impl Definitions {
     /// The definitions with those of an overlay behind them. One that isn't there, or has no manifest, adds nothing.
     #[must_use]
     pub fn with_overlay(self, directory: &Path) -> Self {
-        if !directory.join(manifest::FILE).exists() && !is_unreadable(directory) {
+        if is_none(directory) {
             info!(directory = %directory.display(), "no overlay: there is no {} in it", manifest::FILE);
             return self;
         }
         match Tree::from_dir(directory) {
             Ok(tree) => self.overlaid(&tree),
-            Err(error) => self.refusing(vec![error.to_string()]),
+            Err(error) => self.refusing(vec![format!("{error}; let this account read `overlay_dir`, or leave it out")]),
         }
     }
 
@@ -112,6 +112,7 @@ impl Definitions {
         }
         definitions::check_names(&merged, report);
         definitions::check_parameters(&merged, report);
+        definitions::check_targets(&merged, report);
         Some(merged)
     }
 
@@ -123,9 +124,12 @@ impl Definitions {
     }
 }
 
-/// A directory that is there and can't be looked into is not the same as none.
-fn is_unreadable(directory: &Path) -> bool {
-    directory.is_dir() && std::fs::read_dir(directory).is_err()
+/// Whether there is no overlay. A directory that can't be looked into is not the same as none.
+fn is_none(directory: &Path) -> bool {
+    match directory.join(manifest::FILE).try_exists() {
+        Ok(is_there) => !is_there,
+        Err(fault) => fault.kind() == ErrorKind::NotADirectory,
+    }
 }
 
 #[cfg(test)]
@@ -211,6 +215,21 @@ objects:
                 "for another database",
             ),
             (
+                "a view into nothing",
+                overlaid(
+                    &(MANIFEST.to_owned()
+                        + "  - { id: v, kind: materialized_view, database: data, defines: site/v, topology: resolved, additive: false }\n"),
+                    &[
+                        ("site/a.yaml", TABLE),
+                        (
+                            "site/v.sql",
+                            "CREATE MATERIALIZED VIEW {db}.v TO {db}.site_b AS\nSELECT x FROM {db}.site_a\n",
+                        ),
+                    ],
+                ),
+                "it writes to `site_b`, which is no table of the manifest",
+            ),
+            (
                 "a parameter of its own",
                 overlaid(&MANIFEST.replace("CLICKHOUSE_DATABASE", "NOTHING"), &file),
                 "no setting",
@@ -228,7 +247,9 @@ objects:
     #[test]
     fn a_directory_that_is_not_there_is_no_overlay() {
         let empty = tempfile::tempdir().expect("a directory");
-        for directory in [empty.path(), Path::new("/nonexistent/overlay")] {
+        let file = empty.path().join("file");
+        std::fs::write(&file, "").expect("a file in the place of a directory");
+        for directory in [empty.path(), Path::new("/nonexistent/overlay"), &file] {
             let definitions = Definitions::embedded().expect("sound").with_overlay(directory);
             assert_eq!(definitions.overlay_refused, [""; 0]);
             assert!(is_core_alone(&definitions));

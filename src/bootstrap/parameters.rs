@@ -13,6 +13,7 @@ const SUPPLIES: &[Supply] = &[
     ("XTCP_INGEST_RETENTION_DAYS", |config| config.retention_days.to_string()),
     ("XTCP_INGEST_ERRORS_RETENTION_DAYS", |config| config.errors_retention_days.to_string()),
     ("XTCP_INGEST_KAFKA_TOPIC", |config| config.kafka.topic.clone()),
+    ("XTCP_INGEST_KAFKA_DEAD_LETTER_TOPIC", |config| config.dead_letter_topic.clone()),
 ];
 
 /// Values of the manifest's parameters.

@@ -1,7 +1,7 @@
 //! One pass: wait for the services, take the lease, bring everything about in the order of the manifest, record it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -18,6 +18,7 @@ use super::{
     error::Error,
     lease::{Claim, Lease, Taken, Timing, host},
     ledger::{Ledger, Pass, Recorded},
+    live::check_database,
     outcome::{Action, Outcome},
     parameters::Parameters,
     patience::Patience,
@@ -26,6 +27,7 @@ use super::{
     probe,
     render::Statement,
     report::{Report, State},
+    stop::Stop,
     topics::Topics,
 };
 use crate::{clickhouse::Client, config};
@@ -45,6 +47,7 @@ pub struct Controller<'a, T> {
     pub(super) dials: config::Bootstrap,
     timing: Timing,
     allow_drift: bool,
+    pub(super) stop: Stop,
     watch: Watch<'a>,
     /// A claim that is held because it could not be given back.
     kept: Mutex<Option<String>>,
@@ -88,6 +91,7 @@ impl<'a, T: Topics> Controller<'a, T> {
             dials,
             timing: Timing::default(),
             allow_drift: false,
+            stop: Stop::default(),
             watch: Box::new(|_| ()),
             kept: Mutex::default(),
         }
@@ -103,6 +107,12 @@ impl<'a, T: Topics> Controller<'a, T> {
     #[must_use]
     pub fn allow_drift(self, allow_drift: bool) -> Self {
         Self { allow_drift, ..self }
+    }
+
+    /// Ends a pass early, with the lease given back, once it is asked to.
+    #[must_use]
+    pub fn stopped_by(self, stop: Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Shows the report of each pass to somebody, when it begins and when it ends.
@@ -143,8 +153,8 @@ impl<'a, T: Topics> Controller<'a, T> {
         report.platform = Some(platform);
         let planner = Planner::new(self.client, self.definitions, self.parameters, platform).await?;
         let catalogues = self.catalogues(platform).await?;
-        let apply =
-            Apply { planner: &planner, ddl: self.ddl(platform), allow_drift: self.allow_drift, dry: true, claim: None };
+        let (ddl, stop) = (self.ddl(platform), &self.stop);
+        let apply = Apply { planner: &planner, ddl, allow_drift: self.allow_drift, dry: true, claim: None, stop };
         for (object, statement) in self.statements(&planner) {
             report.objects.push(apply.object(object, &statement, &catalogues[&statement.database]).await?);
         }
@@ -181,30 +191,36 @@ impl<'a, T: Topics> Controller<'a, T> {
             report.notice = Some(notice.to_owned());
             let mut patience = Patience::new("ClickHouse", self.dials.wait);
             while let Err(error) = assert_declared(self.client, self.definitions, self.parameters).await {
-                patience.after(error).await?;
+                self.stop.or(patience.after(error)).await??;
             }
             return self.all_topics(report).await;
         }
         // What an attempt created stays created when the next one finds it there.
         let mut created = HashSet::new();
         let mut patience = Patience::new("ClickHouse", self.dials.wait);
-        while let Err(error) = self.attempt(report, &mut created).await {
-            patience.after(error).await?;
+        loop {
+            let ended = match self.stop.or(patience.watch(self.client.ping())).await? {
+                Ok(()) => self.attempt(report, &mut created).await,
+                Err(error) => Err(error.into()),
+            };
+            match ended {
+                Ok(()) => return Ok(()),
+                Err(error) => self.stop.or(patience.after(error)).await??,
+            }
         }
-        Ok(())
     }
 
     /// One attempt at everything, from the first question to the release of the lease.
     async fn attempt(&self, report: &mut Report, created: &mut HashSet<String>) -> Result<(), Error> {
-        self.client.ping().await?;
         let platform = probe::platform(self.client, self.dials.platform).await?;
         report.platform = Some(platform);
         let planner = Planner::new(self.client, self.definitions, self.parameters, platform).await?;
         self.create_bookkeeping(&planner, created).await?;
         let lease = self.lease(platform);
         let kept = self.kept().clone();
-        let claim = match lease.acquire(self.dials.wait, kept.as_deref()).await? {
+        let claim = match lease.acquire_unless(&self.stop, self.dials.wait, kept.as_deref()).await? {
             Taken::Mine(claim) => claim,
+            Taken::Occupied(_) if self.stop.is_asked() => return Err(Error::Stopped),
             Taken::Occupied(by) => {
                 report.holder = by.split(' ').next().map(str::to_owned);
                 return Err(Error::Occupied(by));
@@ -234,12 +250,16 @@ impl<'a, T: Topics> Controller<'a, T> {
         // Read anew: who held the lease before may have changed everything.
         let catalogues = self.catalogues(planner.platform).await?;
         let ddl = self.ddl(planner.platform);
-        let apply = Apply { planner, ddl, allow_drift: self.allow_drift, dry: false, claim: Some(claim) };
+        let (claim_live, stop) = (Some(claim), &self.stop);
+        let apply = Apply { planner, ddl, allow_drift: self.allow_drift, dry: false, claim: claim_live, stop };
         report.objects.clear();
         let mut statements = Vec::new();
         let mut failed: Vec<String> = Vec::new();
         let mut absent: HashSet<&str> = HashSet::new();
         for (object, statement) in self.statements(planner) {
+            if self.stop.is_asked() {
+                return Err(Error::Stopped);
+            }
             let needs = object.entry.depends_on.iter().find(|id| absent.contains(id.as_str()));
             let mut outcome = match needs {
                 Some(needs) => without(&statement, needs),
@@ -277,7 +297,7 @@ impl<'a, T: Topics> Controller<'a, T> {
     /// twice at once does no harm.
     async fn create_bookkeeping(&self, planner: &Planner<'_>, created: &mut HashSet<String>) -> Result<(), Error> {
         let ddl = self.ddl(planner.platform);
-        let apply = Apply { planner, ddl, allow_drift: false, dry: false, claim: None };
+        let apply = Apply { planner, ddl, allow_drift: false, dry: false, claim: None, stop: &self.stop };
         let all: Vec<(&Object, Statement)> = self.statements(planner).collect();
         let last = all.iter().rposition(|(object, _)| [LEDGER, LEASE].contains(&object.entry.id.value.as_str()));
         for (object, statement) in all.iter().take(last.map_or(0, |last| last + 1)) {
@@ -294,20 +314,6 @@ impl<'a, T: Topics> Controller<'a, T> {
             }
         }
         Ok(())
-    }
-
-    /// What the databases hold, by name.
-    async fn catalogues(&self, platform: Platform) -> Result<HashMap<String, Catalogue>, Error> {
-        let mut catalogues = HashMap::new();
-        for database in &self.definitions.manifest.databases {
-            let name = self.parameters.name(&database.name);
-            if !catalogues.contains_key(name) {
-                let catalogue = Catalogue::read(self.client, name).await?;
-                check_database(name, &catalogue, platform)?;
-                catalogues.insert(name.to_owned(), catalogue);
-            }
-        }
-        Ok(catalogues)
     }
 
     fn statements<'p>(&'p self, planner: &'p Planner<'_>) -> impl Iterator<Item = (&'p Object, Statement)> {
@@ -335,16 +341,6 @@ impl<'a, T: Topics> Controller<'a, T> {
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Option<String>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A table that is created in a database of another engine would be another table.
-fn check_database(name: &str, catalogue: &Catalogue, platform: Platform) -> Result<(), Error> {
-    match &catalogue.database_engine {
-        Some(live) if !platform.takes_database(live) => {
-            Err(Error::DatabaseEngine { name: name.to_owned(), live: live.clone(), platform })
-        }
-        _ => Ok(()),
     }
 }
 

@@ -37,6 +37,13 @@ pub(super) enum Need {
     Create,
     /// It holds nothing and is otherwise: it gives its place to a new one. In words, why.
     Replace(Vec<String>),
+    /// A role whose rights are written anew, and whether it is there.
+    Assert {
+        /// What is sent, in order.
+        statements: Vec<String>,
+        /// Whether there is such a role.
+        is_there: bool,
+    },
     /// It is there; what stands between it and its declaration.
     Compare(Comparison),
 }
@@ -60,7 +67,9 @@ impl<'a> Planner<'a> {
         let mut planner = Self { definitions, parameters, platform, selects: HashMap::new() };
         let mut views = Vec::new();
         for object in &definitions.objects {
-            if let (Body::View(view), Some(database)) = (&object.body, definitions.database(object, parameters)) {
+            if let (Body::View(view) | Body::MaterializedView(view), Some(database)) =
+                (&object.body, definitions.database(object, parameters))
+            {
                 let select = view.select(database, &unify::select(&definitions.registry, database));
                 views.push((object.entry.id.value.clone(), select));
             }
@@ -85,6 +94,14 @@ impl<'a> Planner<'a> {
 
     /// What an object needs.
     pub(super) fn need(&self, object: &Object, statement: &Statement, catalogue: &Catalogue) -> Need {
+        if let Body::Role(role) = &object.body {
+            let is_there = catalogue.roles.contains(&role.name);
+            let is_asserted = catalogue.asserted.get(&role.name) == Some(&statement.checksum);
+            return match is_there && is_asserted {
+                true => Need::Compare(Comparison::default()),
+                false => Need::Assert { statements: role.statements(&statement.database), is_there },
+            };
+        }
         if !catalogue.has(&statement.name) {
             return Need::Create;
         }
@@ -93,7 +110,7 @@ impl<'a> Planner<'a> {
             return Need::Compare(Comparison::default());
         };
         match &object.body {
-            Body::Database | Body::Topic(_) => Need::Compare(Comparison::default()),
+            Body::Database | Body::Role(_) | Body::Topic(_) => Need::Compare(Comparison::default()),
             Body::Epoch(_) | Body::Table(_) => {
                 let declared = self.declared(object);
                 Need::Compare(declared.map(|declared| compare(&declared, live)).unwrap_or_default())
@@ -102,6 +119,11 @@ impl<'a> Planner<'a> {
                 let engine = merge_engine(&statement.database, merge);
                 let columns = self.definitions.columns(object).unwrap_or_default();
                 replace_if(live, "Merge", &engine, || merge_differences(live, &engine, columns))
+            }
+            Body::MaterializedView(view) => {
+                let target = format!("{}.{}", statement.database, view.target.as_deref().unwrap_or(""));
+                let query = self.selects.get(&statement.id).map_or("", String::as_str);
+                Need::Compare(materialized(live, &target, query))
             }
             Body::View(_) => replace_if(live, "View", "View", || {
                 let same = self.selects.get(&statement.id).is_some_and(|select| *select == live.as_select);
@@ -121,6 +143,21 @@ impl<'a> Planner<'a> {
             additive: object.entry.additive,
         })
     }
+}
+
+/// A materialized view is never altered: rows that it let pass while it was another would be missed by nobody.
+fn materialized(live: &LiveTable, target: &str, query: &str) -> Comparison {
+    let why = "a materialized view is not altered: drop it by hand, and the next pass creates it";
+    let parts = [
+        (Part::Engine, live.engine.as_str(), "MaterializedView"),
+        (Part::Target, &live.target, target),
+        (Part::Query, &live.as_select, query),
+    ];
+    let different = |(part, live, declared): (Part, &str, &str)| {
+        let (live, declared) = (live.to_owned(), declared.to_owned());
+        (live != declared).then(|| Drift { part, live, declared, remedy: Remedy::Refused(why.to_owned()) })
+    };
+    Comparison { drift: parts.into_iter().filter_map(different).collect(), ..Comparison::default() }
 }
 
 /// Only what holds nothing is replaced: whatever else bears the name is left alone.

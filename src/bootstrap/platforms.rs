@@ -45,7 +45,9 @@ fn faults(platform: Platform, statements: &[Statement]) -> Vec<String> {
             Kind::Table if !name.ends_with("MergeTree") => "is no MergeTree",
             Kind::Table if engine.contains('\'') => "names a path",
             Kind::Merge if name != "Merge" => "is no Merge table",
-            Kind::Table | Kind::Merge | Kind::View if statement.sql.contains("ON CLUSTER") => "names a cluster",
+            Kind::Table | Kind::Merge | Kind::View | Kind::MaterializedView if statement.sql.contains("ON CLUSTER") => {
+                "names a cluster"
+            }
             _ => continue,
         };
         faults.push(format!("{} {fault}", statement.id));

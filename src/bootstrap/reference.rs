@@ -79,7 +79,8 @@ fn name(definitions: &Definitions, object: &Object) -> String {
             definitions.table(object).map_or(String::new(), |table| format!("`{}`", table.name))
         }
         Body::Merge(merge) => format!("`{}`", merge.name),
-        Body::View(view) => format!("`{}`", view.name),
+        Body::View(view) | Body::MaterializedView(view) => format!("`{}`", view.name),
+        Body::Role(role) => format!("`{}`", role.name),
         Body::Topic(topic) => source(&topic.name),
     }
 }

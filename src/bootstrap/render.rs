@@ -80,7 +80,10 @@ impl Definitions {
                 Some(create_table(database, table, columns, parameters, platform))
             }
             Body::Merge(merge) => Some(self.create_merge(database, merge)),
-            Body::View(view) => Some(view.render(database, &unify::select(&self.registry, database))),
+            Body::View(view) | Body::MaterializedView(view) => {
+                Some(view.render(database, &unify::select(&self.registry, database)))
+            }
+            Body::Role(role) => Some(role.statements(database).join(";\n")),
             Body::Topic(_) => None,
         };
         Some(Statement {
@@ -99,7 +102,8 @@ impl Definitions {
             Body::Database => Some(""),
             Body::Epoch(_) | Body::Table(_) => self.table(object).map(|table| table.name.as_str()),
             Body::Merge(merge) => Some(&merge.name),
-            Body::View(view) => Some(&view.name),
+            Body::View(view) | Body::MaterializedView(view) => Some(&view.name),
+            Body::Role(role) => Some(&role.name),
             Body::Topic(_) => None,
         }
     }
@@ -111,7 +115,7 @@ impl Definitions {
             Body::Epoch(_) => self.epoch(object).map(|epoch| epoch.columns.as_slice()),
             Body::Table(plain) => Some(&plain.columns),
             Body::Merge(_) => Some(&self.registry.newest().columns),
-            Body::Database | Body::View(_) | Body::Topic(_) => None,
+            Body::Database | Body::View(_) | Body::MaterializedView(_) | Body::Role(_) | Body::Topic(_) => None,
         }
     }
 

@@ -170,8 +170,8 @@ fn objects_are_declared_once_in_order_with_their_files() {
     assert_refused("depends_on: [db.data]", "depends_on: [v0]", &at(9, "v0].depends_on[0]: depends on itself"));
     assert_refused(
         "kind: view",
-        "kind: role",
-        &at(13, "one].kind: unknown kind `role`; known: database, table, merge"),
+        "kind: quota",
+        &at(13, "one].kind: unknown kind `quota`; known: database, table, merge, view, materialized_view, role, topic"),
     );
     assert_refused("topology: fixed", "topology: any", &at(14, "topic].topology: read `any`; resolved and fixed are"));
     assert_refused("topology: fixed, additive: false", "topology: fixed", &at(14, "topic]: `additive` is missing"));
@@ -288,6 +288,7 @@ fn the_embedded_definitions_are_sound_and_ordered() {
         "data.flat_merge",
         "data.flat_unified",
         "topic.landing",
+        "topic.dead_letter",
     ];
     assert_eq!(ids, expected);
     assert_eq!(definitions.errors().name, "xtcp_flat_records_errors");

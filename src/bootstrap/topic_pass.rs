@@ -1,6 +1,10 @@
 //! The topics of a pass: created when they are absent, compared when they are there, never altered.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    convert::identity,
+    time::{Duration, Instant},
+};
 
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -28,7 +32,7 @@ impl<T: Topics> Controller<'_, T> {
             report.topics_skipped = Some(OFF.to_owned());
             return Ok(());
         }
-        if self.definitions.topics().next().is_none() {
+        if self.named_topics().next().is_none() {
             return Ok(());
         }
         let before = report.objects.len();
@@ -37,16 +41,27 @@ impl<T: Topics> Controller<'_, T> {
         loop {
             report.objects.truncate(before);
             report.topics_drift.clear();
-            match self.round(report, &mut created).await {
+            let existing = self.stop.or(patience.watch(self.topics.existing())).await?.map_err(Error::Kafka);
+            let ended = match existing {
+                Ok(existing) => self.round(report, &existing, &mut created).await,
+                Err(error) => Err(error),
+            };
+            match ended {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    if let Err(error) = patience.after(error).await {
+                    let waited = self.stop.or(patience.after(error)).await;
+                    if let Err(error) = waited.and_then(identity) {
                         report.topics_skipped = Some(error.to_string());
                         return Err(error);
                     }
                 }
             }
         }
+    }
+
+    /// The topics of this deployment: one without a name is none.
+    fn named_topics(&self) -> impl Iterator<Item = (&str, &TopicDefinition)> {
+        self.definitions.topics().filter(|(_, topic)| !self.parameters.name(&topic.name).is_empty())
     }
 
     /// What would come of the topics. A broker that doesn't answer is no fault of a plan.
@@ -63,7 +78,7 @@ impl<T: Topics> Controller<'_, T> {
                 return;
             }
         };
-        for (id, definition) in self.definitions.topics() {
+        for (id, definition) in self.named_topics() {
             let topic = definition.on(brokers, self.parameters, &self.dials);
             let mut outcome = outcome(id, &topic);
             if existing.contains(&topic.name) {
@@ -76,12 +91,16 @@ impl<T: Topics> Controller<'_, T> {
     }
 
     /// One attempt at every topic. One that fails doesn't keep the others from being tried.
-    async fn round(&self, report: &mut Report, created: &mut Vec<String>) -> Result<(), Error> {
-        let existing = self.topics.existing().await.map_err(Error::Kafka)?;
+    async fn round(
+        &self,
+        report: &mut Report,
+        existing: &BTreeSet<String>,
+        created: &mut Vec<String>,
+    ) -> Result<(), Error> {
         // Without an answer there may be one broker alone; what is declared is never taken for granted.
         let brokers = self.topics.broker_count().await.unwrap_or(1);
         let mut missing = Vec::new();
-        for (id, definition) in self.definitions.topics() {
+        for (id, definition) in self.named_topics() {
             let topic = definition.on(brokers, self.parameters, &self.dials);
             let mut outcome = outcome(id, &topic);
             if existing.contains(&topic.name) {

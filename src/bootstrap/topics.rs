@@ -8,7 +8,7 @@ use std::{
 use super::{
     checksum,
     definitions::{Body, Definitions},
-    manifest::{NameSource, Parameter, known_parameter},
+    manifest::{NameSource, Parameter},
     parameters::Parameters,
 };
 use crate::{
@@ -108,27 +108,14 @@ impl TopicDefinition {
         let topic = outer.required("topic", report);
         outer.finish(report);
         let mut fields = Fields::of(topic?, report)?;
-        let place = fields.place().clone();
         let role = fields.text("role", report).and_then(|text| role(&text, report));
-        let name = fields.optional_text("name", report);
-        let parameter = fields.optional_text("parameter", report);
+        let name = NameSource::read(&mut fields, parameters, report);
         let partitions = fields.number("partitions", report).and_then(|n| positive(&n, report));
         let replication = fields.number("replication", report).and_then(|n| positive(&n, report));
         let config = fields.entries("config", report);
         let config = config.into_iter().filter_map(|(key, node)| Some((key.value, text(node, report)?))).collect();
         fields.finish(report);
-        let name = match (name, parameter) {
-            (Some(name), None) => NameSource::Fixed(name.value),
-            (None, Some(parameter)) => {
-                known_parameter(&parameter, parameters, report);
-                NameSource::Parameter(parameter.value)
-            }
-            _ => {
-                report.add(&place, "either `name` or `parameter` has to be there");
-                return None;
-            }
-        };
-        Some(Self { role: role?, name, partitions: partitions?, replication: replication?, config })
+        Some(Self { role: role?, name: name?, partitions: partitions?, replication: replication?, config })
     }
 
     /// The topic as it is created on a cluster of that many brokers.

@@ -24,6 +24,10 @@ impl Failure {
         Self { message: chain(error), hint: None, code: Self::FAILED }
     }
 
+    /// Exit code of a command line that isn't understood: `EX_USAGE` of sysexits.h, and nothing that a command says of its
+    /// work.
+    pub const USAGE: u8 = 64;
+
     /// The start is refused; the message holds the error and all its causes.
     pub fn refused(error: &dyn Error) -> Self {
         Self { message: chain(error), hint: None, code: Self::REFUSED }

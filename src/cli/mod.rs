@@ -1,7 +1,7 @@
 //! The commands, and nothing else: parse, call into the module that does the work, print.
 //!
 //! Data goes to standard output, logs and progress to standard error. A command ends in an exit code: 0 done, 1 failed,
-//! 2 refused to start because of what it was given.
+//! 2 refused to start because of what it was given; `schema` has its own. 64 is a command line that isn't understood.
 
 mod bench;
 mod config;
@@ -23,6 +23,9 @@ pub use failure::Failure;
 /// Places xtcp2's TCP socket records from Kafka into ClickHouse, each in the table of its epoch.
 #[derive(Debug, Parser)]
 #[command(name = "xtcp-ingest", version, max_term_width = 120, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: those of each command (`xtcp-ingest COMMAND --help`), and 64 for a command line that isn't understood."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -48,8 +51,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version are no errors and go to standard output; a closed pipe is nobody's concern.
             let _ = error.print();
-            let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if asked { ExitCode::SUCCESS } else { ExitCode::from(Failure::REFUSED) };
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+                // The line is understood, and a value in it isn't allowed.
+                ErrorKind::ValueValidation => ExitCode::from(Failure::REFUSED),
+                _ => ExitCode::from(Failure::USAGE),
+            };
         }
     };
     let done = match cli.command {

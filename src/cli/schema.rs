@@ -9,10 +9,11 @@ use super::{
     settings::{Scope, Settings},
 };
 use crate::{
-    bootstrap::{Action, Controller, Definitions, Error, Parameters, State},
+    bootstrap::{Action, Controller, Definitions, Error, Parameters, State, Stop},
     clickhouse::Client,
     config::Config,
     kafka::Admin,
+    pipeline::Asked,
     telemetry,
 };
 
@@ -129,8 +130,11 @@ impl Tools {
     }
 
     async fn apply(&self, json: bool, allow_drift: bool) -> Result<ExitCode, Failure> {
+        // Ended in the middle, it would leave the lease to lapse.
+        let asked = Asked::listen().map_err(|error| Failure::failed(&error))?;
         let working = telemetry::spinner("applying the schema");
-        let report = self.controller().allow_drift(allow_drift).pass().await;
+        let controller = self.controller().stopped_by(Stop::on(asked.seen()));
+        let report = controller.allow_drift(allow_drift).pass().await;
         working.finish_and_clear();
         if json {
             output::print_json(&report.json())?;

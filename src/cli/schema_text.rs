@@ -76,16 +76,20 @@ pub(super) fn status(recorded: Option<&[Recorded]>, database: &str) -> String {
 /// In which order actions are shown.
 const ORDER: [Action; 5] = [Action::Skipped, Action::Refused, Action::Created, Action::Altered, Action::Unchanged];
 
+/// The usual width of a kind.
+const KIND: usize = 9;
+
 fn objects(report: &Report, words: [(&str, char); 5]) -> String {
     let paint = colour();
     let mut text = String::new();
     let width = report.objects.iter().map(|o| o.name.chars().count()).max().unwrap_or(0);
+    let kinds = report.objects.iter().map(|o| o.kind.name().len()).max().unwrap_or(0).max(KIND);
     for action in ORDER {
         let at = Action::ALL.iter().position(|a| *a == action).unwrap_or(0);
         let (word, sign) = words[at];
         for outcome in report.objects.iter().filter(|outcome| outcome.action == action) {
             let kind = outcome.kind.name();
-            let line = format!("{sign} {word:<8} {kind:<9} {:<width$}", outcome.name);
+            let line = format!("{sign} {word:<8} {kind:<kinds$} {:<width$}", outcome.name);
             let line = format!("{line}  {}", summary(outcome));
             let _ = writeln!(text, "{}", painted(line.trim_end(), action, paint));
             for detail in details(outcome) {

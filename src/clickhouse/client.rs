@@ -17,6 +17,8 @@ use crate::config;
 
 /// A server answers a connection attempt at once or not at all.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Whether somebody is there; more than a busy server needs to say so.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statements and queries on the catalogue; the server itself gives up on DDL after 180 s.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(190);
 /// Servers close an idle connection after 3 s by default in older releases, 10 s and more in newer ones. One that we
@@ -64,9 +66,9 @@ impl Client {
             _ => url.to_string(),
         };
         let mut headers = HeaderMap::new();
-        headers.insert("x-clickhouse-user", secret(&host, "user name", &config.user)?);
+        headers.insert("x-clickhouse-user", secret(&host, "`clickhouse.user`", &config.user)?);
         if !config.password.reveal().is_empty() {
-            headers.insert("x-clickhouse-key", secret(&host, "password", config.password.reveal())?);
+            headers.insert("x-clickhouse-key", secret(&host, "`clickhouse.password`", config.password.reveal())?);
         }
         let http = reqwest::Client::builder()
             .user_agent(concat!("xtcp-ingest/", env!("CARGO_PKG_VERSION")))
@@ -102,7 +104,8 @@ impl Client {
     /// When it doesn't.
     pub async fn ping(&self) -> Result<(), Error> {
         let sql = "SELECT 1";
-        let reply = self.send_statement(sql, &[]).await?;
+        let body = Bytes::from_static(sql.as_bytes());
+        let reply = self.send(Request { statement: sql, arguments: &[], body, timeout: PING_TIMEOUT }).await?;
         if reply.trim_ascii() == b"1" {
             return Ok(());
         }
@@ -155,7 +158,7 @@ impl fmt::Debug for Client {
 /// A header value that no log of the HTTP library shows.
 fn secret(host: &str, what: &str, text: &str) -> Result<HeaderValue, Error> {
     let fault =
-        |_| Error::new(host, "", Kind::Setup(format!("the {what} holds a character that no HTTP header can carry")));
+        |_| Error::new(host, "", Kind::Setup(format!("{what} holds a character that no HTTP header can carry")));
     let mut value = HeaderValue::from_bytes(text.as_bytes()).map_err(fault)?;
     value.set_sensitive(true);
     Ok(value)

@@ -2,7 +2,7 @@
 
 use std::{error, fmt, time::Duration};
 
-use super::{Class, class};
+use super::{Class, class, hint};
 
 /// A fault of one statement. Holds no credentials: neither the password nor a URL that could carry one.
 #[derive(Debug)]
@@ -26,7 +26,12 @@ pub(super) enum Kind {
     Reply(String),
     /// The client can't be built.
     Setup(String),
+    /// The server doesn't take a setting that every insert carries; it stands in the place of the statement.
+    Setting { is_configured: bool, code: i32, message: String },
 }
+
+/// The code of a server, or of a profile, that lets nothing be changed.
+pub(super) const READONLY: i32 = 164;
 
 /// As much of a statement or a message as an operator needs to recognise it.
 const SHOWN: usize = 400;
@@ -65,7 +70,9 @@ impl Error {
     pub fn class(&self) -> Class {
         match &self.kind {
             Kind::Server { code, .. } => Class::of(*code),
-            Kind::Status { status: 401 | 403, .. } | Kind::Setup(_) => Class::Fatal,
+            // A server that is read-only for a while may refuse settings for as long.
+            Kind::Setting { code: READONLY, .. } => Class::Retry,
+            Kind::Status { status: 401 | 403, .. } | Kind::Setup(_) | Kind::Setting { .. } => Class::Fatal,
             Kind::Connection(_) | Kind::Timeout(_) | Kind::Status { .. } | Kind::Reply(_) => Class::Retry,
         }
     }
@@ -102,7 +109,7 @@ impl Error {
             Kind::Timeout(_) | Kind::Status { .. } | Kind::Reply(_) => true,
             // Even a memory limit can be met after a part was written, in a view behind the table for instance.
             Kind::Server { code, .. } => Class::of(*code) == Class::Retry,
-            Kind::Setup(_) => false,
+            Kind::Setup(_) | Kind::Setting { .. } => false,
         }
     }
 
@@ -110,7 +117,7 @@ impl Error {
     #[must_use]
     pub const fn code(&self) -> Option<i32> {
         match &self.kind {
-            Kind::Server { code, .. } => Some(*code),
+            Kind::Server { code, .. } | Kind::Setting { code, .. } => Some(*code),
             _ => None,
         }
     }
@@ -119,7 +126,7 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Server { message, .. } => Some(message),
+            Kind::Server { message, .. } | Kind::Setting { message, .. } => Some(message),
             _ => None,
         }
     }
@@ -128,7 +135,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ClickHouse at {}: ", self.host)?;
-        match &self.kind {
+        let hint = match &self.kind {
             Kind::Connection(error) => {
                 f.write_str("no connection")?;
                 // reqwest keeps the useful part, "connection refused" for instance, in its sources.
@@ -137,21 +144,46 @@ impl fmt::Display for Error {
                     write!(f, ": {cause}")?;
                     source = cause.source();
                 }
+                if error.is_connect() { hint::UNREACHABLE } else { "" }
             }
-            Kind::Timeout(after) => write!(f, "no reply within {} s", after.as_secs_f32())?,
+            Kind::Timeout(after) => {
+                write!(f, "no reply within {} s", after.as_secs_f32())?;
+                ""
+            }
             Kind::Server { code, message } => {
-                write!(f, "code {code}")?;
-                if let Some(symbol) = class::symbol(*code) {
-                    write!(f, " {symbol}")?;
-                }
-                write!(f, ": {message}")?;
+                write_code(f, *code, message)?;
+                hint::of_code(*code)
             }
-            Kind::Status { status, message } => write!(f, "HTTP status {status} without a code: {message}")?,
-            Kind::Reply(what) => write!(f, "unexpected reply: {what}")?,
+            Kind::Status { status, message } => {
+                write!(f, "HTTP status {status} without a code: {message}")?;
+                hint::of_status(*status)
+            }
+            Kind::Reply(what) => {
+                write!(f, "unexpected reply: {what}")?;
+                hint::NOT_CLICKHOUSE
+            }
             Kind::Setup(error) => return write!(f, "can't set the client up: {error}"),
-        }
-        write!(f, " (in `{}`)", self.statement)
+            Kind::Setting { is_configured, code, message } => {
+                write!(f, "it refuses `{}`, ", self.statement)?;
+                write_code(f, *code, message)?;
+                return f.write_str(if *is_configured {
+                    "; correct this setting, or leave it out"
+                } else {
+                    "; every insert needs this setting: let the profile of `clickhouse.user` allow it"
+                });
+            }
+        };
+        write!(f, " (in `{}`){hint}", self.statement)
     }
+}
+
+/// The code with the server's symbol for it, and what the server said.
+fn write_code(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
+    write!(f, "code {code}")?;
+    if let Some(symbol) = class::symbol(code) {
+        write!(f, " {symbol}")?;
+    }
+    write!(f, ": {message}")
 }
 
 impl error::Error for Error {}
@@ -178,6 +210,30 @@ mod tests {
         );
         assert!(error.is_retryable() && error.code() == Some(241));
         assert!(!Error::refused("h", "x", 500, Some(469), b"").is_outcome_unknown());
+    }
+
+    #[test]
+    fn an_error_that_a_setting_mends_names_it() {
+        for (code, setting) in [
+            (81, "`clickhouse.database`"),
+            (164, "`clickhouse.user`"),
+            (192, "`clickhouse.password`"),
+            (193, "`clickhouse.password_file`"),
+            (194, "`clickhouse.user`"),
+            (195, "from this machine"),
+            (497, "ddl/roles"),
+            (516, "`clickhouse.user` and `clickhouse.password`"),
+        ] {
+            let text = Error::refused("h", "x", 500, Some(code), b"no").to_string();
+            let hint = text.split("(in `x`); ").nth(1).unwrap_or_default();
+            assert!(hint.contains(setting), "{code}: {text}");
+        }
+        for status in [400, 404, 502] {
+            let text = Error::refused("h", "x", status, None, b"<html>").to_string();
+            assert!(text.contains("does `clickhouse.url` lead to"), "{text}");
+        }
+        let text = Error::refused("h", "x", 403, None, b"").to_string();
+        assert!(text.contains("`clickhouse.password`"), "{text}");
     }
 
     #[test]

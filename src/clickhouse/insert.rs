@@ -19,7 +19,7 @@ pub struct Insert<'a> {
 
 /// Settings that make one request one block, acknowledged when it is written. They win over every other: without them a
 /// deduplication token would not cover what it names, and an acknowledgement would not mean what it says.
-const SETTINGS: &[(&str, &str)] = &[
+pub(super) const SETTINGS: &[(&str, &str)] = &[
     // The body is in ClickHouse's own compressed framing.
     ("decompress", "1"),
     // On by default in newer servers: the acknowledgement would cover a buffer shared with others.

@@ -6,8 +6,10 @@
 mod class;
 mod client;
 mod error;
+mod hint;
 mod insert;
 mod query;
+mod settings;
 
 pub use class::{Class, Code, KNOWN};
 pub use client::Client;

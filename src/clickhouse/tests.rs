@@ -207,6 +207,6 @@ async fn a_password_shows_nowhere() {
     }
     config.password = Secret::new("hun\nter4");
     let error = Client::new(&config).expect_err("a header has no line end");
-    assert!(error.is_fatal() && error.to_string().contains("the password holds a character"), "{error}");
+    assert!(error.is_fatal() && error.to_string().contains("`clickhouse.password` holds a character"), "{error}");
     assert!(!format!("{error:?}{error}").contains("ter4"), "{error}");
 }

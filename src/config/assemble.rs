@@ -77,6 +77,7 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
         },
         retention_days: values.days("retention_days"),
         errors_retention_days: values.days("errors_retention_days"),
+        dead_letter_topic: values.text("kafka.dead_letter_topic"),
         schemas_dir: values.path("schemas_dir"),
         overlay_dir: values.path("overlay_dir"),
     };
@@ -87,6 +88,14 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             values.origin("batch.bytes"),
             units::show_size(config.limits.memory_bytes as u64),
             values.origin("limits.memory"),
+        )));
+    }
+    if config.dead_letter_topic == config.kafka.topic {
+        problems.push(Problem::Contradiction(format!(
+            "`kafka.dead_letter_topic` ({}) and `kafka.topic` ({}) are both `{}`: what can't be placed would come back",
+            values.origin("kafka.dead_letter_topic"),
+            values.origin("kafka.topic"),
+            config.kafka.topic,
         )));
     }
     debug_assert!(values.all_taken(), "a setting is read, checked and then not used");

@@ -103,8 +103,11 @@ impl File<'_> {
     }
 
     fn setting(&mut self, setting: &'static Setting, entry: Option<String>, value: &DeValue<'_>, origin: Origin) {
+        // A number has more than one way to be written, and `007` or `1_000` as a password would be another one.
+        let is_quoted = !setting.is_map() && setting.kind.is_text();
         let text = match value {
             DeValue::String(text) => Some(text.to_string()),
+            _ if is_quoted => None,
             // As written, but for the underscores and the radix that TOML allows.
             DeValue::Integer(number) => {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n.to_string())
@@ -118,15 +121,19 @@ impl File<'_> {
             None => self.problems.push(Problem::NotAllowed {
                 origin,
                 key: entry.map_or_else(|| setting.key.to_owned(), |entry| format!("{}.{entry}", setting.key)),
-                found: format!("{} {}", if value.is_array() { "an" } else { "a" }, value.type_str()),
-                allowed: if setting.is_map() {
-                    "a text, a number or a boolean".to_owned()
-                } else {
-                    setting.kind.allowed()
+                found: format!("{} {}", article(value.type_str()), value.type_str()),
+                allowed: match () {
+                    () if setting.is_map() => "a text, a number or a boolean".to_owned(),
+                    () if is_quoted => format!("{}, in quotes", setting.kind.allowed()),
+                    () => setting.kind.allowed(),
                 },
             }),
         }
     }
+}
+
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'i']) { "an" } else { "a" }
 }
 
 #[cfg(test)]
@@ -180,7 +187,7 @@ mod tests {
                 "x.toml:4: `btach.rows` is no setting; the nearest is `batch.rows`",
                 "x.toml:5: `[kafak]` is no setting; the nearest is `[kafka]`",
                 "x.toml:6: `log` can't be a table; allowed is a level (`error`, `warn`, `info`, `debug`, `trace`) or filters \
-                 like `info,xtcp_ingest=debug`",
+                 like `info,xtcp_ingest=debug`, in quotes",
             ]
         );
     }
@@ -196,12 +203,28 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_no_text() {
+        let (given, problems) = parsed(
+            "log_format = true\nworkers = 2\n[clickhouse]\npassword = 5\nuser = 1.5\n[clickhouse.insert_settings]\nx = 5\n",
+        );
+        assert_eq!(given, ["x.toml:2 workers=2", "x.toml:7 clickhouse.insert_settings[x]=5"]);
+        assert_eq!(
+            problems,
+            [
+                "x.toml:1: `log_format` can't be a boolean; allowed is `text` or `json`, in quotes",
+                "x.toml:4: `clickhouse.password` can't be an integer; allowed is any text, in quotes",
+                "x.toml:5: `clickhouse.user` can't be a float; allowed is a name that is not empty, in quotes",
+            ]
+        );
+    }
+
+    #[test]
     fn a_list_is_no_value_and_a_text_is_no_map() {
         let (_, problems) = parsed("[kafka]\nbrokers = [\"a:1\"]\nproperties = \"hunter2\"\n");
         assert_eq!(
             problems,
             [
-                "x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between",
+                "x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between, in quotes",
                 "x.toml:3: `kafka.properties` can't be of type string; allowed is a table of names and values",
             ]
         );

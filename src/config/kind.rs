@@ -75,6 +75,11 @@ impl Kind {
         }
     }
 
+    /// Whether its value is text, and no number or switch that may be written as one.
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Choice(_) | Self::Url | Self::Address | Self::Path)
+    }
+
     /// Whether a map may have an entry of that name.
     pub(super) fn accepts_name(self, name: &str) -> bool {
         matches!(self, Self::Map { rule, .. } if rule(name))
@@ -139,6 +144,11 @@ pub(super) fn is_topic(text: &str) -> bool {
     (1..=249).contains(&text.len())
         && !matches!(text, "." | "..")
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+}
+
+/// A topic's name, or none.
+pub(super) fn is_topic_or_none(text: &str) -> bool {
+    text.is_empty() || is_topic(text)
 }
 
 /// Text that is not empty.

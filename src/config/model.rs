@@ -23,6 +23,8 @@ pub struct Config {
     pub retention_days: u32,
     /// Days after which rows leave the error table; 0 keeps them for ever.
     pub errors_retention_days: u32,
+    /// The topic for what can't be placed; empty for none.
+    pub dead_letter_topic: String,
     /// A `ddl/` tree that replaces the one inside the binary.
     pub schemas_dir: Option<PathBuf>,
     /// A tree of further objects.

@@ -58,21 +58,21 @@ pub enum Problem {
         cause: String,
     },
     /// The file names a setting that doesn't exist.
-    #[error("{origin}: `{key}` is no setting; the nearest is `{nearest}`")]
+    #[error("{origin}: `{key}` is no setting{nearest}")]
     UnknownKey {
         /// The place.
         origin: Origin,
         /// The name that was read.
         key: String,
-        /// The known name that is most like it.
+        /// The known name that is most like it, in words that go behind; empty when none is.
         nearest: String,
     },
     /// The environment names a setting that doesn't exist.
-    #[error("environment variable `{variable}` is no setting; the nearest is `{nearest}`")]
+    #[error("environment variable `{variable}` is no setting{nearest}")]
     UnknownVariable {
         /// The name that was read.
         variable: String,
-        /// The known name that is most like it.
+        /// The known name that is most like it, in words that go behind; empty when none is.
         nearest: String,
     },
     /// An environment variable stands for a map.

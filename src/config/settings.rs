@@ -94,6 +94,10 @@ pub static ALL: &[Setting] = &[
     text("kafka.brokers", "127.0.0.1:9092", kind::is_broker_list, "`host:port`, several with commas between")
         .doc("The brokers to ask first; they name the others."),
     text("kafka.topic", "xtcp", kind::is_topic, "1 to 249 letters, digits, `.`, `_` or `-`").doc("The landing topic."),
+    text("kafka.dead_letter_topic", "", kind::is_topic_or_none, "1 to 249 letters, digits, `.`, `_` or `-`, or nothing").doc(
+        "A topic for what can't be placed, which the bootstrap creates where it is absent: without it this service is not \
+         ready. Empty for none. The error table gets every diverted piece in any case.",
+    ),
     text("kafka.group", "xtcp", kind::is_some_text, "a name that is not empty")
         .doc("The consumer group. All processes of one tier share it; its offsets say what has been placed."),
     of("kafka.framing", Kind::Choice(&["delimited", "confluent"]), Preset::Text("delimited")).doc(

@@ -95,6 +95,18 @@ fn a_batch_larger_than_the_memory_is_refused() {
 }
 
 #[test]
+fn the_dead_letter_topic_is_another_one() {
+    let problems = loaded("", &[], &[("kafka.dead_letter_topic", "xtcp")]).expect_err("it is the landing topic");
+    assert_eq!(
+        problems,
+        "`kafka.dead_letter_topic` (--kafka-dead-letter-topic) and `kafka.topic` (default) are both `xtcp`: what can't be \
+         placed would come back"
+    );
+    let none = loaded("", &[], &[]).expect("none is allowed").config;
+    assert_eq!(none.dead_letter_topic, "");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_named() {
     let missing = Sources { file: Some("/nowhere/x.toml".into()), ..Sources::default() };
     let problem = load(missing).expect_err("there is no such file").to_string();

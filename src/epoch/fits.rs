@@ -45,31 +45,11 @@ impl ProtoType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::EVERY_TYPE;
 
     /// Every type there is, by the name that `fitting` gives it.
     fn all() -> Vec<(&'static str, ColumnType)> {
-        [
-            ("UInt8", "UInt8"),
-            ("UInt16", "UInt16"),
-            ("UInt32", "UInt32"),
-            ("UInt64", "UInt64"),
-            ("Int8", "Int8"),
-            ("Int16", "Int16"),
-            ("Int32", "Int32"),
-            ("Int64", "Int64"),
-            ("Float32", "Float32"),
-            ("Float64", "Float64"),
-            ("Bool", "Bool"),
-            ("String", "String"),
-            ("LowCardinality(String)", "LowCardinality(String)"),
-            ("DateTime", "DateTime"),
-            ("DateTime64(3)", "DateTime64(3)"),
-            ("DateTime64(9)", "DateTime64(9, 'UTC')"),
-            ("Enum8", "Enum8('' = 0)"),
-            ("Enum16", "Enum16('' = 0)"),
-        ]
-        .map(|(name, text)| (name, ColumnType::parse(text).expect(text)))
-        .to_vec()
+        EVERY_TYPE.map(|(name, text)| (name, ColumnType::parse(text).expect(text))).to_vec()
     }
 
     #[test]

@@ -1,6 +1,11 @@
 use super::*;
 use crate::epoch::{ColumnType, Condition, ProtoType, WireType};
 
+#[path = "load_tests_embedded.rs"]
+mod embedded_definitions;
+#[path = "load_tests_tables.rs"]
+mod tables_and_layouts;
+
 const OLD: &str = "\
 epoch: 0
 table: { name: t0, engine: MergeTree, order_by: [at], ttl: { column: at, days: retention_days } }
@@ -200,97 +205,6 @@ fn renames_have_a_source() {
 }
 
 #[test]
-fn tables_name_their_own_columns() {
-    assert_refused(
-        "order_by: [at, host]",
-        "order_by: [at, hst]",
-        "v1.yaml:5: table.order_by[1]: sorts by `hst`, which is no",
-    );
-    assert_refused(
-        "column: at, days",
-        "column: att, days",
-        "v0.yaml:2: table.ttl.column: `att` is no column of this table",
-    );
-    assert_refused(
-        "column: at, days",
-        "column: family, days",
-        "v0.yaml:2: table.ttl.column: rows leave by a DateTime or DateTime64; `family` is UInt32",
-    );
-    for engine in ["ReplicatedMergeTree", "Memory", "MergeTree('x')", "MergeTree(", "SharedMergeTree"] {
-        let problem = format!("v1.yaml:4: table.engine: read `{engine}`; a plain engine of the MergeTree family");
-        assert_refused("ReplacingMergeTree(version)", engine, &problem);
-    }
-    assert_refused("name: t1", "name: t0", "v1.yaml:3: table.name: `t0` is already the table of epoch 0");
-    assert_refused("name: t1", "name: t 1", "v1.yaml:3: table.name: `t 1` can't be a table name");
-    assert_refused("epoch: 1", "epoch: 0", "v1.yaml:1: epoch: epoch 0 is already defined in another file");
-    assert_refused(
-        "index_granularity: 1024",
-        "index_granularity: [1]",
-        "v1.yaml:6: table.settings.index_granularity: read a list",
-    );
-}
-
-#[test]
-fn layouts_can_be_told_apart() {
-    assert_refused(
-        "e1: string 20",
-        "e2: string 20",
-        "v1.yaml:13: columns[host].wire.e2: no layout `e2`; layouts here: e1",
-    );
-    assert_refused(
-        "like: old",
-        "like: older",
-        "v0.yaml:4: layouts[seconds].like: no layout `older`; layouts here: seconds, old, new",
-    );
-    let circle = refusal(&[("{ name: old, when", "{ name: old, like: seconds, when")]);
-    assert!(circle.contains("v0.yaml:5: layouts[old].like: `seconds` is like itself by way of `old`"), "{circle}");
-    assert_refused(
-        "- { name: new }",
-        "- { name: new, when: { 5: len } }",
-        "v0.yaml:3: layouts: the last layout has to be one",
-    );
-    assert_refused(
-        "old, when: { 101: varint }",
-        "old, when: {}",
-        "v0.yaml:6: layouts[new].name: no record ever has layout `new`",
-    );
-    assert_refused(
-        "101: varint, 10: fixed64",
-        "101: varint, 10: f64",
-        "v0.yaml:4: layouts[seconds].when.10: unknown wire type `f64`; known: varint",
-    );
-    assert_refused(
-        "101: varint, 10: fixed64",
-        "101: varint, 10: varint",
-        "v0.yaml:4: layouts[seconds].when.10: field 10 is double_seconds",
-    );
-    assert_refused(
-        "101: varint, 10: fixed64",
-        "101: varint, 0: fixed64",
-        "v0.yaml:4: layouts[seconds].when.0: `0` is no field number",
-    );
-    let twice = refusal(&[("  - name: e1", "  - name: e1\n  - name: e1")]);
-    assert!(twice.contains("v1.yaml:9: layouts[e1].name: layout `e1` stands twice"), "{twice}");
-    let none = refusal(&[("layouts:\n  - name: e1", "layouts: []")]);
-    assert!(none.contains("v1.yaml:7: layouts: the last layout has to be one"), "{none}");
-}
-
-#[test]
-fn records_are_routed_by_field_1() {
-    let place = "v1.yaml:8: layouts[e1].name: ";
-    assert_refused(
-        "codec: LZ4, wire: { e1: uint32 1 }",
-        "wire: { e1: uint32 2 }",
-        &format!("{place}no column has field 1,"),
-    );
-    assert_refused(
-        "type: UInt32, codec: LZ4, wire: { e1: uint32 1 }",
-        "type: UInt64, codec: LZ4, wire: { e1: uint64 1 }",
-        &format!("{place}field 1 routes the record and is uint32; `version` has it as uint64"),
-    );
-}
-
-#[test]
 fn unknown_keys_are_named_wherever_they_are() {
     assert_refused(
         "epoch: 1\n",
@@ -331,96 +245,4 @@ fn a_file_that_is_no_yaml_hides_no_other() {
     let refused = try_load(&[("v0.yaml", "a: [1"), ("v1.yaml", "[]")]).expect_err("two broken files");
     assert!(refused.contains("ddl/v0.yaml:") && refused.contains("ddl/v1.yaml:1: read a list; a mapping"), "{refused}");
     assert!(try_load(&[("v0.yaml", "")]).expect_err("an empty file").contains("a mapping is needed"));
-}
-
-#[test]
-fn the_embedded_definitions_hold_the_known_facts() {
-    let registry = embedded().unwrap_or_else(|refused| panic!("{refused}"));
-    let count: Vec<_> = registry.epochs().iter().map(|e| (e.number, e.columns.len(), e.layouts.len())).collect();
-    assert_eq!(count, [(0, 161, 3), (1, 161, 1), (2, 172, 1)]);
-    let fields = |epoch: usize, layout: &str| {
-        let epoch = &registry.epochs()[epoch];
-        let layout = epoch.layouts.iter().find(|l| l.name == layout).expect("a layout");
-        layout.fields.iter().map(|f| (f.number, f.proto, epoch.columns[f.column].name.as_str())).collect::<Vec<_>>()
-    };
-    let legacy = fields(0, "legacy");
-    assert_eq!((legacy.len(), fields(0, "legacy_seconds").len()), (124, 124));
-    assert_eq!((fields(0, "renumbered").len(), fields(1, "e1").len(), fields(2, "e2").len()), (161, 161, 172));
-    assert_eq!(fields(0, "renumbered"), fields(1, "e1"), "epoch 0 without the old numbers is numbered as epoch 1");
-    for expected in [
-        (10, ProtoType::Int64, "timestamp_ns"),
-        (31, ProtoType::String, "container_id"),
-        (33, ProtoType::Uint64, "netns_inode"),
-        (60, ProtoType::String, "tag"),
-        (101, ProtoType::Uint32, "inet_diag_msg_family"),
-        (107, ProtoType::Bytes, "inet_diag_msg_socket_source"),
-        (331, ProtoType::Uint32, "tcp_info_rtt_var"),
-        (401, ProtoType::Enum, "congestion_algorithm_enum"),
-        (1203, ProtoType::Uint64, "c_group"),
-    ] {
-        assert!(legacy.contains(&expected), "{expected:?}");
-    }
-    assert!(fields(0, "legacy_seconds").contains(&(10, ProtoType::DoubleSeconds, "timestamp_ns")));
-    let e1 = fields(1, "e1");
-    for expected in [
-        (301, ProtoType::Uint32, "enrich_socket_dest_egress_ifindex"),
-        (302, ProtoType::String, "enrich_socket_dest_egress_ifname"),
-        (310, ProtoType::Enum, "enrich_socket_dest_locality"),
-        (2103, ProtoType::Uint64, "c_group"),
-    ] {
-        assert!(e1.contains(&expected), "{expected:?}");
-    }
-    let e2 = fields(2, "e2");
-    for expected in [
-        (1, ProtoType::Uint32, "schema_version"),
-        (311, ProtoType::Uint32, "enrich_socket_dest_egress_ifindex"),
-        (1266, ProtoType::Uint32, "tcp_info_received_ce"),
-        (1276, ProtoType::Uint32, "tcp_info_options2"),
-        (2003, ProtoType::Uint64, "inet_diag_cgroup_id"),
-    ] {
-        assert!(e2.contains(&expected), "{expected:?}");
-    }
-    let columns = &registry.newest().columns;
-    let by_number: Vec<&str> = e2.iter().map(|(_, _, name)| *name).collect();
-    assert_eq!(
-        columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
-        by_number,
-        "strictly in the order of numbers"
-    );
-    assert_eq!(columns.iter().filter(|c| c.was.is_some()).count(), 19);
-}
-
-#[test]
-fn the_embedded_tables_have_the_types_of_their_time() {
-    let registry = embedded().unwrap_or_else(|refused| panic!("{refused}"));
-    for (epoch, label) in registry.epochs().iter().zip(["connected_subnet", "connected_subnet", "local_subnet"]) {
-        let mut count = std::collections::BTreeMap::new();
-        for column in &epoch.columns {
-            *count.entry(column.column_type.to_string()).or_insert(0) += 1;
-        }
-        let accecn = if epoch.number == 2 { 11 } else { 0 };
-        let locality = format!("Enum8('unspecified' = 0, 'self' = 1, '{label}' = 2, 'remote' = 3)");
-        let congestion =
-            "Enum8('' = 0, 'cubic' = 1, 'dctcp' = 2, 'vegas' = 3, 'prague' = 4, 'bbr1' = 5, 'bbr2' = 6, 'bbr3' = 7)";
-        let expected = [
-            ("DateTime64(9, 'UTC')", 1),
-            (congestion, 1),
-            (&locality, 1),
-            ("LowCardinality(String)", 32),
-            ("String", 4),
-            ("UInt32", 104 + accecn),
-            ("UInt64", 18),
-        ];
-        assert_eq!(count.iter().map(|(t, n)| (t.as_str(), *n)).collect::<Vec<_>>(), expected, "epoch {}", epoch.number);
-        let key = ["timestamp_ns", "hostname", "record_counter", "netlinker_id", "socket_fd"];
-        assert_eq!(epoch.table.order_by, key);
-        assert_eq!(epoch.columns[0].name, if epoch.number == 2 { "schema_version" } else { "timestamp_ns" });
-    }
-    let newest = registry.newest();
-    assert_eq!(
-        registry.history(newest.column("inet_diag_cgroup_id").expect("a column")),
-        [Some(160), Some(160), Some(171)]
-    );
-    assert_eq!(registry.history(newest.column("tcp_info_options2").expect("a column")), [None, None, Some(140)]);
-    assert!(matches!(newest.columns[2].column_type, ColumnType::DateTime64 { scale: 9, .. }));
 }

@@ -7,6 +7,8 @@ mod aliases;
 mod codec;
 mod column_type;
 mod definition;
+#[cfg(test)]
+mod every_type;
 mod fits;
 mod identify;
 mod layouts;
@@ -18,6 +20,8 @@ mod table;
 
 pub use column_type::ColumnType;
 pub use definition::{Column, Condition, Days, Deduplication, Epoch, Field, Layout, PlainTable, Registry, Table, Ttl};
+#[cfg(test)]
+pub(crate) use every_type::EVERY_TYPE;
 pub use identify::{Identity, Place, Unidentified};
 pub use layouts::SCHEMA_VERSION;
 pub use parse_type::TypeError;

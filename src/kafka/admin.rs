@@ -97,7 +97,10 @@ impl Admin {
     /// # Errors
     /// No broker answers, or the account may not see it.
     pub async fn topic_config(&self, topic: &str) -> Result<BTreeMap<String, String>, Error> {
-        let failed = |error: &KafkaError| Error::new(format!("configuration of `{topic}`"), &*self.brokers, error);
+        let failed = |error: &KafkaError| {
+            Error::new(format!("configuration of `{topic}`"), &*self.brokers, error)
+                .needing("DESCRIBE_CONFIGS on the topic")
+        };
         let client: AdminClient<Plain> =
             self.properties.create_with_context(Plain::default()).map_err(|error| failed(&error))?;
         let options = AdminOptions::new().request_timeout(Some(TIMEOUT));
@@ -106,6 +109,10 @@ impl Admin {
         for resource in client.describe_configs(&asked, &options).await.map_err(|error| failed(&error))? {
             let resource = resource.map_err(|code| failed(&KafkaError::AdminOp(code)))?;
             config.extend(resource.entries.into_iter().filter_map(|entry| Some((entry.name, entry.value?))));
+        }
+        // To an account without the right the library shows a topic without any configuration, which no topic is.
+        if config.is_empty() {
+            return Err(failed(&KafkaError::AdminOp(RDKafkaErrorCode::TopicAuthorizationFailed)));
         }
         Ok(config)
     }
@@ -153,7 +160,10 @@ impl Admin {
         replication: i32,
         settings: &[(String, String)],
     ) -> Result<bool, Error> {
-        let failed = |error: &KafkaError| Error::new(format!("creation of topic `{topic}`"), &*self.brokers, error);
+        let failed = |error: &KafkaError| {
+            Error::new(format!("creation of topic `{topic}`"), &*self.brokers, error)
+                .needing("CREATE on the topic, and DESCRIBE to see it")
+        };
         let mut new = NewTopic::new(topic, partitions, TopicReplication::Fixed(replication));
         for (name, value) in settings {
             new = new.set(name, value);

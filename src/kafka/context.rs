@@ -7,7 +7,7 @@ use rdkafka::{
     config::RDKafkaLogLevel,
     consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol},
     error::{KafkaError, KafkaResult},
-    types::RDKafkaRespErr,
+    types::{RDKafkaErrorCode, RDKafkaRespErr},
 };
 
 use super::{Error, Listener, Queue, Sight, watermarks};
@@ -16,17 +16,29 @@ use super::{Error, Listener, Queue, Sight, watermarks};
 /// the errors of calls don't carry it.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Plain {
-    reason: Arc<Mutex<Option<String>>>,
+    reason: Arc<Mutex<Option<Reason>>>,
+}
+
+/// Why a connection failed.
+#[derive(Debug, Clone)]
+pub(super) struct Reason {
+    pub(super) code: Option<RDKafkaErrorCode>,
+    pub(super) text: String,
 }
 
 impl Plain {
     /// The reason of the last failure of a connection.
-    pub(super) fn reason(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<Reason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep(&self, reason: &str) {
-        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+    fn keep(&self, error: &KafkaError, reason: &str) {
+        let code = error.rdkafka_error_code();
+        // That none is left says less than why the last one isn't there.
+        if code != Some(RDKafkaErrorCode::AllBrokersDown) {
+            let reason = Reason { code, text: reason.to_owned() };
+            *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+        }
     }
 }
 
@@ -44,7 +56,7 @@ impl ClientContext for Plain {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "librdkafka", %error, "{reason}");
-        self.keep(reason);
+        self.keep(&error, reason);
     }
 
     fn stats(&self, _: Statistics) {}

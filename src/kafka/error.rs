@@ -2,34 +2,46 @@
 
 use rdkafka::{error::KafkaError, types::RDKafkaErrorCode as Code};
 
+use super::context::Reason;
+
 /// A failed exchange with Kafka. Says what was tried, at which brokers, and what came back.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{what} at {brokers}: {cause}{}", hint(*.code))]
+#[error("{what} at {brokers}: {cause}{}", hint(*.code, *.right))]
 pub struct Error {
     what: String,
     brokers: String,
     cause: String,
     code: Option<Code>,
+    /// What the account needs for it, where that isn't to read the topic.
+    right: Option<&'static str>,
 }
 
 impl Error {
     pub(super) fn new(what: impl Into<String>, brokers: impl Into<String>, error: &KafkaError) -> Self {
-        let code = error.rdkafka_error_code();
+        // The one kind whose code the library has no getter for.
+        let code = if let KafkaError::AdminOp(code) = error { Some(*code) } else { error.rdkafka_error_code() };
         let cause = code.map_or_else(|| error.to_string(), |code| code.to_string());
-        Self { what: what.into(), brokers: brokers.into(), cause, code }
+        Self { what: what.into(), brokers: brokers.into(), cause, code, right: None }
     }
 
     /// For what librdkafka has no error of its own.
     pub(crate) fn other(what: impl Into<String>, brokers: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self { what: what.into(), brokers: brokers.into(), cause: cause.into(), code: None }
+        Self { what: what.into(), brokers: brokers.into(), cause: cause.into(), code: None, right: None }
     }
 
     /// The same error with the reason that the connection itself reported, which says more than the code.
-    pub(super) fn because(mut self, reason: Option<String>) -> Self {
-        if let Some(reason) = reason.filter(|_| self.is_away()) {
-            self.cause = format!("{} ({reason})", self.cause);
+    pub(super) fn because(mut self, reason: Option<Reason>) -> Self {
+        if let Some(Reason { code, text }) = reason.filter(|_| self.is_away()) {
+            self.cause = format!("{} ({text})", self.cause);
+            // A connection that is refused for its credentials is none, but there is more to say of it.
+            self.code = code.filter(|code| matches!(code, Code::Authentication | Code::SSL)).or(self.code);
         }
         self
+    }
+
+    /// The same error of an account that would need this right.
+    pub(super) fn needing(self, right: &'static str) -> Self {
+        Self { right: Some(right), ..self }
     }
 
     /// No broker answers, or not in time: worth another try.
@@ -89,15 +101,18 @@ impl Error {
     }
 }
 
-fn hint(code: Option<Code>) -> &'static str {
-    match code {
+fn hint(code: Option<Code>, right: Option<&'static str>) -> String {
+    if let (Some(Code::TopicAuthorizationFailed | Code::ClusterAuthorizationFailed), Some(right)) = (code, right) {
+        return format!("; the account needs {right}");
+    }
+    let hint = match code {
         Some(Code::BrokerTransportFailure | Code::AllBrokersDown | Code::OperationTimedOut) => {
-            "; is the address right and the broker up? A wrong password, CA or client certificate looks the same from here"
+            "; is `kafka.brokers` right and the broker up? A wrong password, CA or client certificate looks the same from here"
         }
         Some(Code::Authentication) => "; check `sasl.mechanism`, `sasl.username` and `sasl.password`",
         Some(Code::SSL) => "; check `ssl.ca.location` and the client certificate",
         Some(Code::UnknownTopic | Code::UnknownTopicOrPartition) => {
-            "; create the topic, or switch the bootstrap's topics on"
+            "; create the topic, or let `bootstrap.topics` be on"
         }
         Some(Code::TopicAuthorizationFailed) => "; the account needs READ and DESCRIBE on the topic",
         Some(Code::GroupAuthorizationFailed) => "; the account needs READ on the group",
@@ -105,7 +120,8 @@ fn hint(code: Option<Code>) -> &'static str {
             "; another member runs under the same `group.instance.id`"
         }
         _ => "",
-    }
+    };
+    hint.to_owned()
 }
 
 #[cfg(test)]
@@ -116,13 +132,25 @@ mod tests {
     fn the_reason_of_the_connection_is_shown_with_an_error_of_the_connection_alone() {
         let away = Error::new("metadata", "b:1", &KafkaError::MetadataFetch(Code::BrokerTransportFailure));
         assert!(away.is_away());
-        let text = away.because(Some("connection refused".into())).to_string();
-        assert!(text.contains("(connection refused)"), "{text}");
+        let reason = |code, text: &str| Some(Reason { code, text: text.into() });
+        let text = away.clone().because(reason(None, "connection refused")).to_string();
+        assert!(text.contains("(connection refused)") && text.contains("is `kafka.brokers` right"), "{text}");
+        let refused = away.because(reason(Some(Code::Authentication), "SASL: no such user"));
+        assert!(refused.is_away() && refused.to_string().contains("check `sasl.mechanism`"), "{refused}");
 
         let denied = Error::new("commit", "b:1", &KafkaError::ConsumerCommit(Code::GroupAuthorizationFailed));
         assert!(denied.is_denied() && !denied.is_away());
-        let text = denied.because(Some("connection refused".into())).to_string();
+        let text = denied.because(reason(None, "connection refused")).to_string();
         assert!(!text.contains("refused"), "{text}");
+    }
+
+    #[test]
+    fn the_code_of_an_admin_call_counts_as_any_other() {
+        let denied = Error::new("creation", "b:1", &KafkaError::AdminOp(Code::TopicAuthorizationFailed));
+        assert!(denied.is_denied() && denied.to_string().contains("READ and DESCRIBE"), "{denied}");
+        let text = denied.needing("CREATE on the topic").to_string();
+        assert!(text.ends_with("; the account needs CREATE on the topic"), "{text}");
+        assert!(Error::new("creation", "b:1", &KafkaError::AdminOp(Code::RequestTimedOut)).is_away());
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(super) const fn cut_reason(cut: &Cut) -> Reason {
         CutKind::LengthUnreadable
         | CutKind::LengthBeyondMessage { .. }
         | CutKind::EmptyFrame
-        | CutKind::NoEnvelope
+        | CutKind::NoEnvelope { .. }
         | CutKind::NoConfluentHeader => Reason::Framing,
         CutKind::ForeignField { .. } => Reason::EnvelopeField,
         CutKind::RecordBeyondFrame { .. } | CutKind::RecordLengthCutOff => Reason::Truncated,

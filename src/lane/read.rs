@@ -122,6 +122,7 @@ fn nanoseconds(seconds: f64) -> Result<i64, Unplaceable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::EVERY_TYPE;
 
     #[test]
     fn seconds_keep_their_fraction() {
@@ -142,27 +143,7 @@ mod tests {
     /// The definitions allow exactly the pairs that there is a way for.
     #[test]
     fn every_allowed_pair_has_a_way() {
-        let columns = [
-            "UInt8",
-            "UInt16",
-            "UInt32",
-            "UInt64",
-            "Int8",
-            "Int16",
-            "Int32",
-            "Int64",
-            "Float32",
-            "Float64",
-            "Bool",
-            "String",
-            "LowCardinality(String)",
-            "DateTime",
-            "DateTime64(9)",
-            "DateTime64(3, 'UTC')",
-            "Enum8('' = 0)",
-            "Enum16('' = 0)",
-        ];
-        for column in columns.map(|text| ColumnType::parse(text).expect("a type")) {
+        for column in EVERY_TYPE.map(|(_, text)| ColumnType::parse(text).expect("a type")) {
             for proto in ProtoType::ALL {
                 assert_eq!(Read::new(proto, &column).is_some(), proto.fits(&column), "{} into {column}", proto.name());
             }

@@ -32,3 +32,4 @@ mod worker;
 mod writer;
 
 pub use run::{RunError, RunOptions, run};
+pub(crate) use shutdown::Asked;

@@ -56,7 +56,7 @@ impl Report {
                     "the table takes no rows at the moment; the insert is repeated until it is acknowledged"
                 }
                 About::Schema => "the table is not as declared; its rows are held until it is",
-                About::Account => "the account may not insert; its rows are held until it may",
+                About::Account => "inserts are refused until the account or a setting is put right; the rows are held",
                 About::Rows => "the server refuses some of these rows; all of them are held and sent again",
             };
             tracing::warn!(table, partition = tenure.partition, rows = block.rows, silent, cause, "{what}");

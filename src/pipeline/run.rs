@@ -58,7 +58,7 @@ pub enum RunError {
     #[error(transparent)]
     Kafka(kafka::Error),
     /// The topic is not among those that the bootstrap creates.
-    #[error("topic {0} doesn't exist; create it, or give another `kafka.topic`")]
+    #[error("topic {0} doesn't exist: create it, let `bootstrap.topics` be on, or give another `kafka.topic`")]
     Topic(String),
     /// The system refuses something that every process gets.
     #[error("the system gives no {what}: {source}")]
@@ -112,10 +112,8 @@ async fn flow(
     health: Arc<Health>,
 ) -> Result<(), RunError> {
     let definitions = Definitions::configured(&config)?;
-    let start = tokio::select! {
-        biased;
-        () = asked.wait() => return if options.until_caught_up { Err(RunError::Interrupted) } else { Ok(()) },
-        start = start::prepare(&config, &definitions, &health, &telemetry) => start?,
+    let Some(start) = start::prepare(&config, &definitions, &health, &telemetry, &mut asked).await? else {
+        return if options.until_caught_up { Err(RunError::Interrupted) } else { Ok(()) };
     };
     let goal = options.until_caught_up.then(|| Goal::new(&start.watermarks));
     if goal.as_ref().is_some_and(Goal::is_reached) {

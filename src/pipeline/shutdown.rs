@@ -9,7 +9,7 @@ use tokio::{
 
 /// The request to end, once it has come.
 #[derive(Debug, Clone)]
-pub(super) struct Asked(watch::Receiver<bool>);
+pub(crate) struct Asked(watch::Receiver<bool>);
 
 impl Asked {
     /// Listens from now on. A second signal ends the process at once, with the shell's exit code for it; whatever is not
@@ -17,7 +17,7 @@ impl Asked {
     ///
     /// # Errors
     /// The system doesn't let signals be caught.
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let (asked, seen) = watch::channel(false);
@@ -32,8 +32,13 @@ impl Asked {
         Ok(Self(seen))
     }
 
+    /// Turns true with the first signal.
+    pub(crate) fn seen(&self) -> watch::Receiver<bool> {
+        self.0.clone()
+    }
+
     /// Waits for the first signal.
-    pub(super) async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         if self.0.wait_for(|asked| *asked).await.is_err() {
             // The task that listens ends with the process.
             std::future::pending::<()>().await;

@@ -2,13 +2,14 @@
 
 use std::{
     future::Future,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::run::RunError;
+use super::{run::RunError, shutdown::Asked};
 use crate::{
-    bootstrap::{Controller, Definitions, Parameters, Topics},
+    bootstrap::{Controller, Definitions, Error, Parameters, Stop, Topics},
     clickhouse::Client,
     config::Config,
     http::{Check, Health},
@@ -21,6 +22,8 @@ use crate::{
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// What passes sooner is not worth a line: the leaders of a new topic, for instance.
 const QUIET: Duration = Duration::from_secs(1);
+/// An answer that takes longer is spoken of, although the client may go on for a while before it says why there is none.
+const SOON: Duration = Duration::from_millis(1500);
 /// How long a server may take to say that it is there.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long to wait before another pass: at first, and after a while.
@@ -34,7 +37,8 @@ pub(super) struct Start {
     pub(super) watermarks: Vec<Watermarks>,
 }
 
-/// Waits for ClickHouse and Kafka for as long as it takes, lets the bootstrap do its part, and looks at the topic.
+/// Waits for ClickHouse and Kafka for as long as it takes, lets the bootstrap do its part, and looks at the topic. `None` when
+/// it was asked to end before that was done.
 ///
 /// # Errors
 /// What no waiting mends: credentials, an unknown database or topic that the bootstrap may not create, properties that are
@@ -44,12 +48,19 @@ pub(super) async fn prepare(
     definitions: &Definitions,
     health: &Health,
     telemetry: &Telemetry,
-) -> Result<Start, RunError> {
+    asked: &mut Asked,
+) -> Result<Option<Start>, RunError> {
     let client = Client::new(&config.clickhouse).map_err(RunError::ClickHouse)?;
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
 
-    wait_for("ClickHouse", &health.clickhouse, || async {
-        match tokio::time::timeout(ANSWER, client.ping()).await {
+    let (clickhouse, brokers) =
+        (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
+    let answers = || async {
+        client.ping().await?;
+        client.check_insert_settings().await
+    };
+    let clickhouse = wait_for(&clickhouse, &health.clickhouse, || async {
+        match tokio::time::timeout(ANSWER, answers()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) if error.is_fatal() => Err(Obstacle::Lasting(RunError::ClickHouse(error))),
             Ok(Err(error)) => Err(Obstacle::Passing(error.to_string())),
@@ -58,12 +69,17 @@ pub(super) async fn prepare(
                 Err(Obstacle::Passing(cause))
             }
         }
-    })
-    .await?;
+    });
+    if unless(asked, clickhouse).await?.is_none() {
+        return Ok(None);
+    }
     let kafka = |error: crate::kafka::Error| {
         if error.is_away() { Obstacle::Passing(error.to_string()) } else { Obstacle::Lasting(RunError::Kafka(error)) }
     };
-    wait_for("Kafka", &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) }).await?;
+    let kafka_answers = wait_for(&brokers, &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) });
+    if unless(asked, kafka_answers).await?.is_none() {
+        return Ok(None);
+    }
 
     let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
     let parameters = Parameters::of(config, &definitions.manifest);
@@ -71,41 +87,78 @@ pub(super) async fn prepare(
         health.schema_pass(report);
         telemetry.schema_pass(report);
     });
-    converge(&controller, &schema, &health.schema).await?;
+    let controller = controller.stopped_by(Stop::on(asked.seen()));
+    if !converge(&controller, &schema, &health.schema, asked, config.limits.shutdown_timeout).await? {
+        return Ok(None);
+    }
     drop(controller);
 
     let topic = &config.kafka.topic;
-    let watermarks = wait_for("Kafka", &health.kafka, || async {
-        let partitions = admin.partitions(topic).await.map_err(kafka)?;
-        let partitions = partitions.ok_or_else(|| Obstacle::Lasting(RunError::Topic(topic.clone())))?;
-        admin.watermarks(topic, &partitions).await.map_err(kafka)
-    })
-    .await?;
-    Ok(Start { schema, client, watermarks })
+    let watermarks = unless(
+        asked,
+        wait_for(&brokers, &health.kafka, || async {
+            let partitions = admin.partitions(topic).await.map_err(kafka)?;
+            let partitions = partitions.ok_or_else(|| Obstacle::Lasting(RunError::Topic(topic.clone())))?;
+            admin.watermarks(topic, &partitions).await.map_err(kafka)
+        }),
+    );
+    let watermarks = watermarks.await?;
+    Ok(watermarks.map(|watermarks| Start { schema, client, watermarks }))
+}
+
+/// Waits for something that may be given up at any moment, unless it is asked to end before.
+async fn unless<T>(asked: &mut Asked, wait: impl Future<Output = Result<T, RunError>>) -> Result<Option<T>, RunError> {
+    tokio::select! {
+        biased;
+        () = asked.wait() => Ok(None),
+        done = wait => done.map(Some),
+    }
 }
 
 /// Runs pass after pass until everything that is inserted into is as declared. A pass that failed, or that another process
-/// kept this one from, is run again: what is amiss may be mended by others.
-async fn converge<T: Topics>(controller: &Controller<'_, T>, schema: &Schema, check: &Check) -> Result<(), RunError> {
+/// kept this one from, is run again: what is amiss may be mended by others. False when it was asked to end before that.
+async fn converge<T: Topics>(
+    controller: &Controller<'_, T>,
+    schema: &Schema,
+    check: &Check,
+    asked: &mut Asked,
+    patience: Duration,
+) -> Result<bool, RunError> {
     let minute = Every::new(Every::MINUTE);
     let mut pause = AGAIN.0;
     loop {
-        let report = controller.pass().await;
+        let mut end = asked.clone();
+        // A pass that is asked to end gives the lease back first. A server that leaves its statement unanswered holds that up.
+        let overdue = async {
+            end.wait().await;
+            tokio::time::sleep(patience).await;
+        };
+        let report = tokio::select! {
+            report = controller.pass() => report,
+            () = overdue => return Ok(false),
+        };
         let tables = schema.targets().iter().map(|target| target.table.as_str());
         let cause = match &report.error {
+            Some(Error::Stopped) => return Ok(false),
             Some(error) if error.is_fatal() => return Err(RunError::Bootstrap(error.to_string())),
             Some(error) => error.to_string(),
             None => report.blocked(tables).join("; "),
         };
         if cause.is_empty() {
             check.ok();
-            return Ok(());
+            return Ok(true);
         }
         if minute.ready().is_some() {
             tracing::warn!("not ready, nothing is consumed: {cause}");
         }
         check.fail(cause);
-        tokio::time::sleep(pause).await;
+        let again = async {
+            tokio::time::sleep(pause).await;
+            Ok(())
+        };
+        if unless(asked, again).await?.is_none() {
+            return Ok(false);
+        }
         pause = (pause * 2).min(AGAIN.1);
     }
 }
@@ -117,7 +170,7 @@ enum Obstacle {
     Lasting(RunError),
 }
 
-/// Asks a service until it answers, with a line a minute.
+/// Asks a service until it answers. That it is waited for is said at once, and why with a line a minute.
 async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
     service: &str,
     check: &Check,
@@ -125,8 +178,19 @@ async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
 ) -> Result<T, RunError> {
     let minute = Every::new(Every::MINUTE);
     let (begin, mut pause) = (Instant::now(), PAUSE.0);
+    let mut is_told = false;
     loop {
-        match ask().await {
+        let mut asked = pin!(ask());
+        let answer = tokio::select! {
+            answer = &mut asked => answer,
+            () = tokio::time::sleep(SOON), if !is_told => {
+                is_told = true;
+                tracing::info!("waiting for {service}: no answer yet");
+                check.fail(format!("{service} has not answered yet"));
+                asked.await
+            }
+        };
+        match answer {
             Ok(answer) => {
                 check.ok();
                 return Ok(answer);

@@ -5,16 +5,19 @@
 //! scrape sees at one moment.
 
 pub mod catalogue;
+mod events;
 mod every;
 mod ledger;
 mod logs;
 mod progress;
 mod recorder;
+mod scrape;
 
 pub use catalogue::Metric;
+pub use events::{Closed, Memory, Outcome, Rebalance};
 pub use every::Every;
 pub use ledger::{Held, Ledger, Sums};
 pub(crate) use logs::colour;
 pub use logs::init;
 pub use progress::{bar, spinner};
-pub use recorder::{Closed, Memory, Outcome, Rebalance, Telemetry};
+pub use recorder::Telemetry;

@@ -1,6 +1,7 @@
 //! Progress bars on standard error, and how the log gets past them.
 
 use std::{
+    borrow::Cow,
     io::{self, Write},
     sync::LazyLock,
     time::Duration,
@@ -35,7 +36,7 @@ pub fn spinner(message: &str) -> ProgressBar {
     spinner
 }
 
-/// Standard error for the log: a bar is taken away while a line is written.
+/// Standard error for the log: a bar is taken away while a line is written, and a record is one line, whatever it tells of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stderr;
 
@@ -48,12 +49,46 @@ impl<'a> MakeWriter<'a> for Stderr {
 }
 
 impl Write for Stderr {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        BARS.suspend(|| io::stderr().lock().write_all(line))?;
-        Ok(line.len())
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        BARS.suspend(|| io::stderr().lock().write_all(&one_line(record)))?;
+        Ok(record.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
+    }
+}
+
+/// A record without line breaks but the last: a list becomes a sentence, and a text from elsewhere can't pose as a record.
+fn one_line(record: &[u8]) -> Cow<'_, [u8]> {
+    let body = record.strip_suffix(b"\n").unwrap_or(record);
+    if !body.contains(&b'\n') {
+        return Cow::Borrowed(record);
+    }
+    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let mut line: Vec<u8> = Vec::with_capacity(record.len());
+    for part in lines.filter(|line| !line.trim_ascii_start().is_empty()) {
+        let between: &[u8] = match line.last() {
+            None => b"",
+            Some(b':' | b';') => b" ",
+            Some(_) => b"; ",
+        };
+        line.extend_from_slice(between);
+        line.extend_from_slice(if line.is_empty() { part } else { part.trim_ascii_start() });
+    }
+    line.extend_from_slice(&record[body.len()..]);
+    Cow::Owned(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_record_is_one_line() {
+        let shown = |record: &str| String::from_utf8(one_line(record.as_bytes()).into_owned()).expect("text");
+        assert_eq!(shown("INFO as it is\n"), "INFO as it is\n");
+        assert_eq!(shown(" WARN two differences:\n  a\n  b\r\n\nc\n"), " WARN two differences: a; b; c\n");
+        assert_eq!(shown("a;\nb"), "a; b");
     }
 }

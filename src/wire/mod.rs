@@ -10,7 +10,7 @@ mod varint;
 
 pub use cursor::{Cursor, RawField, Value};
 pub use fault::{Fault, FaultKind};
-pub use pieces::{Cut, CutKind, Hint, Piece, Pieces};
+pub use pieces::{Cut, CutKind, Hint, NoEnvelope, Piece, Pieces};
 pub use varint::read_varint;
 
 /// The envelope's only field: its records.

@@ -57,7 +57,14 @@ pub enum CutKind {
     /// A frame of no bytes beside others.
     EmptyFrame,
     /// The frame's bytes are no envelope.
-    NoEnvelope,
+    NoEnvelope {
+        /// Where in the message it shows.
+        at: usize,
+        /// The key that stands there, as far as it can be read.
+        key: u64,
+        /// By what it shows.
+        why: NoEnvelope,
+    },
     /// No Confluent header where one is expected.
     NoConfluentHeader,
     /// The envelope holds another field than its records.
@@ -66,6 +73,8 @@ pub enum CutKind {
         number: u32,
         /// Its wire type.
         wire: u8,
+        /// Where in the message it starts.
+        at: usize,
     },
     /// A record's length runs past its frame.
     RecordBeyondFrame {
@@ -76,6 +85,23 @@ pub enum CutKind {
     },
     /// The frame ends inside a record's length.
     RecordLengthCutOff,
+}
+
+/// What bytes have that no envelope has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoEnvelope {
+    /// All of the message is an envelope that nobody put a length before.
+    IsBare,
+    /// A key is cut off.
+    KeyCutOff,
+    /// A key or length is longer than a varint may be.
+    VarintTooLong,
+    /// A field number that protobuf doesn't have.
+    FieldNumber,
+    /// A wire type that protobuf doesn't have.
+    WireType,
+    /// The end of a group that did not start.
+    GroupEnd,
 }
 
 /// The usual mistakes of producers.
@@ -98,14 +124,33 @@ impl fmt::Display for Cut {
                 write!(f, "its length is {length}, but {left} bytes are left in the message")?;
             }
             CutKind::EmptyFrame => f.write_str("its length is 0, and the message holds more than that")?,
-            CutKind::NoEnvelope => f.write_str("its bytes are no envelope")?,
+            CutKind::NoEnvelope { at, key, why } => {
+                f.write_str("its bytes are no envelope")?;
+                let (number, wire) = (key >> 3, key & 7);
+                match why {
+                    NoEnvelope::IsBare => {}
+                    NoEnvelope::KeyCutOff => write!(f, ": the key at byte {at} is cut off")?,
+                    NoEnvelope::VarintTooLong => {
+                        write!(f, ": the varint at byte {at} is longer than 10 bytes or 64 bits")?;
+                    }
+                    NoEnvelope::FieldNumber => {
+                        write!(f, ": field number {number} at byte {at} is not allowed (1 to 536870911)")?;
+                    }
+                    NoEnvelope::WireType => {
+                        write!(f, ": field {number} at byte {at} has wire type {wire}, which does not exist (0 to 5)")?;
+                    }
+                    NoEnvelope::GroupEnd => {
+                        write!(f, ": field {number} at byte {at} ends a group that did not start")?;
+                    }
+                }
+            }
             CutKind::NoConfluentHeader => {
                 f.write_str("no Confluent header (a 0 byte, 4 bytes of schema id, message indexes)")?
             }
-            CutKind::ForeignField { number, wire } => {
+            CutKind::ForeignField { number, wire, at } => {
                 write!(
                     f,
-                    "the envelope holds field {number} of wire type {wire}; only field {ENVELOPE_RECORDS} of wire type 2 belongs there"
+                    "the envelope holds field {number} of wire type {wire} at byte {at}; only field {ENVELOPE_RECORDS} of wire type 2 belongs there"
                 )?;
             }
             CutKind::RecordBeyondFrame { length, left } => {
@@ -233,10 +278,10 @@ impl<'a> Pieces<'a> {
             // What looks like a broken first frame may be an envelope that nobody put a length before: then its first
             // byte was read as one, and no frame is to be believed.
             if from == 0 && is_bare_envelope(self.message) {
-                return self.refuse_rest(CutKind::NoEnvelope, 0);
+                return self.refuse_rest(CutKind::NoEnvelope { at: 0, key: 0, why: NoEnvelope::IsBare }, 0);
             }
             let (piece_at, piece_end) = match kind {
-                CutKind::NoEnvelope => return self.refuse_rest(kind, from),
+                CutKind::NoEnvelope { .. } => return self.refuse_rest(kind, from),
                 CutKind::ForeignField { .. } => (from, end),
                 _ => (record_at, end),
             };
@@ -260,25 +305,36 @@ impl<'a> Pieces<'a> {
 /// The bytes of the record whose key is at `at`: start and end.
 #[inline]
 fn record_span(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
-    let start = if envelope[at] == RECORD_KEY {
-        at + 1
-    } else {
-        let (key, start) = read_varint(envelope, at).map_err(|_| CutKind::NoEnvelope)?;
-        let (number, wire) = (key >> 3, (key & 7) as u8);
-        if number == 0 || number > 0x1fff_ffff || wire == 4 || wire > 5 {
-            return Err(CutKind::NoEnvelope);
+    let start = if envelope[at] == RECORD_KEY { at + 1 } else { other_key(envelope, at)? };
+    let (length, start) = read_varint(envelope, start).map_err(|fault| {
+        if fault.kind.is_truncation() {
+            return CutKind::RecordLengthCutOff;
         }
-        if number != u64::from(ENVELOPE_RECORDS) || wire != 2 {
-            return Err(CutKind::ForeignField { number: u32::try_from(number).unwrap_or(u32::MAX), wire });
-        }
-        start
-    };
-    let (length, start) = read_varint(envelope, start)
-        .map_err(|fault| if fault.kind.is_truncation() { CutKind::RecordLengthCutOff } else { CutKind::NoEnvelope })?;
+        CutKind::NoEnvelope { at: start, key: 0, why: NoEnvelope::VarintTooLong }
+    })?;
     let left = envelope.len() - start;
     match usize::try_from(length) {
         Ok(length) if length <= left => Ok((start, start + length)),
         _ => Err(CutKind::RecordBeyondFrame { length, left }),
+    }
+}
+
+/// A key at `at` that isn't written as usual: where it ends when it is a record's all the same.
+#[cold]
+fn other_key(envelope: &[u8], at: usize) -> Result<usize, CutKind> {
+    let no = |key, why| Err(CutKind::NoEnvelope { at, key, why });
+    let (key, end) = match read_varint(envelope, at) {
+        Ok(read) => read,
+        Err(fault) if fault.kind.is_truncation() => return no(0, NoEnvelope::KeyCutOff),
+        Err(_) => return no(0, NoEnvelope::VarintTooLong),
+    };
+    let (number, wire) = (key >> 3, (key & 7) as u8);
+    match (number, wire) {
+        (0 | 0x2000_0000.., _) => no(key, NoEnvelope::FieldNumber),
+        (_, 6..) => no(key, NoEnvelope::WireType),
+        (_, 4) => no(key, NoEnvelope::GroupEnd),
+        (number, 2) if number == u64::from(ENVELOPE_RECORDS) => Ok(end),
+        _ => Err(CutKind::ForeignField { number: u32::try_from(number).unwrap_or(u32::MAX), wire, at }),
     }
 }
 

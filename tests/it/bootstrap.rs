@@ -149,7 +149,13 @@ async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
     let setup = Setup::new("off").await;
     let error = setup.pass(all_off()).await.expect_err("no database");
     let name = &setup.database.name;
-    assert_eq!(error.to_string(), format!("not as declared: database {name} doesn't exist"));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "not as declared: database {name} doesn't exist: create it, let `bootstrap.tables` be on, or give another \
+             `clickhouse.database`"
+        )
+    );
     assert!(error.is_fatal());
 
     setup.pass(all_on()).await.expect("a pass");

@@ -224,3 +224,35 @@ async fn a_server_made_by_hand_from_the_older_scripts_is_taken_over() {
         setup.database.query("SELECT count() AS n FROM {db}.xtcp_flat_records WHERE hostname = 'h'").await;
     assert_eq!(rows[0].n, 1, "and the rows are still there");
 }
+
+/// An ALTER may fail and leave the new type in the catalogue: compared by that alone, the table would be as declared.
+#[tokio::test]
+async fn a_change_of_data_that_got_stuck_is_drift_and_one_under_way_is_told() {
+    let setup = Setup::with("mutations", Definitions::of(&tree_with(SUBJECT)).expect("sound")).await;
+    assert_eq!(setup.apply(false).await.state, State::Converged);
+    setup.database.execute("DROP TABLE {db}.subject SYNC").await;
+    setup.database.execute(&LIVE.replacen("n UInt32", "n String", 1)).await;
+    setup.database.execute("INSERT INTO {db}.subject (k, at, n) SELECT 1, now(), 'no number'").await;
+    let alter = format!("ALTER TABLE {}.subject MODIFY COLUMN n UInt32", setup.database.name);
+    setup.database.client.execute(&alter, &[]).await.expect_err("it doesn't fit");
+    for report in [setup.plan().await, setup.apply(true).await] {
+        let outcome = subject(&report);
+        assert_eq!(outcome.action, Action::Refused, "{}", told(&report));
+        let text = outcome.drift.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(text.contains("is stuck: `") && text.contains("MODIFY COLUMN `n` UInt32"), "{text}");
+        assert!(text.contains("Cannot parse"), "with the server's reason: {text}");
+    }
+    setup.database.execute("KILL MUTATION WHERE database = '{db}' AND table = 'subject' SYNC").await;
+
+    setup.database.execute("DROP TABLE {db}.subject SYNC").await;
+    setup.database.execute(&LIVE.replacen("= 3600", "= 7200", 1)).await;
+    setup.database.execute("INSERT INTO {db}.subject (k, at, n) SELECT 1, now(), 2").await;
+    setup.database.execute("SYSTEM STOP MERGES {db}.subject").await;
+    setup.database.execute("ALTER TABLE {db}.subject UPDATE n = n + 1 WHERE 1 SETTINGS mutations_sync = 0").await;
+    let report = setup.apply(true).await;
+    let outcome = subject(&report);
+    assert_eq!(outcome.action, Action::Altered, "{}", told(&report));
+    assert_eq!(outcome.unfinished.len(), 1, "{:?}", outcome.unfinished);
+    assert!(outcome.unfinished[0].contains("UPDATE n = n + 1"), "{:?}", outcome.unfinished);
+    setup.database.execute("SYSTEM START MERGES {db}.subject").await;
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use xtcp_ingest::{
-    bootstrap::{Action, Definitions, Error, Recorded, Role, State, TopicShape, TopicsError},
+    bootstrap::{Action, Definitions, Error, Recorded, State, TopicShape, TopicsError},
     clickhouse::Client,
     config,
     tree::Tree,
@@ -13,7 +13,7 @@ use xtcp_ingest::{
 
 use crate::{
     drift::tree_with,
-    proxy::{Mode, Proxy},
+    proxy::{self, Mode, Proxy},
     setup::{Setup, all_on, assert_empty, ids},
     support,
 };
@@ -69,7 +69,7 @@ async fn a_view_that_does_not_compile_fails_the_pass_and_holds_nothing_else_back
     let text = report.error.as_ref().expect("an error").to_string();
     assert!(text.contains("xtcp_flat_records_unified") && text.contains("no_such_function"), "{text}");
     assert_eq!(ids(&report, Action::Skipped), ["data.flat_unified"]);
-    assert_eq!(report.count(Action::Created), report.objects.len() - 1, "the topic as well");
+    assert_eq!(report.count(Action::Created), report.objects.len() - 1, "the topics as well");
 
     // Mended, it is the only thing left.
     let mended = Setup { definitions: Definitions::embedded().expect("sound"), ..setup };
@@ -152,7 +152,7 @@ async fn the_ledger_says_what_ran_and_who() {
     let own: Vec<&Recorded> = recorded.iter().filter(|r| r.object == setup.database.name).collect();
     assert_eq!((own.len(), own[0].kind.as_str()), (1, "database"));
     assert!(recorded.iter().any(|r| r.object == "schema_migrations"), "the ledger records itself");
-    assert_eq!(recorded.len(), setup.definitions.objects.len() - 1, "all but the topic");
+    assert_eq!(recorded.len(), setup.definitions.objects.len() - 2, "all but the topics");
 
     setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v2 DROP COLUMN tag").await;
     setup.database.execute("ALTER TABLE {db}.xtcp_flat_records_v1 MODIFY COLUMN nsid UInt64").await;
@@ -177,10 +177,8 @@ async fn the_ledger_says_what_ran_and_who() {
 #[tokio::test]
 async fn a_server_that_dies_in_the_middle_is_finished_by_the_next_pass() {
     let setup = Setup::new("dies").await;
-    let url = support::clickhouse("x").url;
-    let server = format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"));
     for after in [3_u64, 6, 9, 12] {
-        let proxy = Proxy::new(&server, Mode::Pass);
+        let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
         let mut config = support::clickhouse(&setup.database.name);
         config.url = format!("http://{}", proxy.address).parse().expect("a URL");
         let client = Client::new(&config).expect("a client");
@@ -266,19 +264,17 @@ async fn a_pass_with_nothing_to_do_asks_a_handful_of_questions() {
     }
     let tree = Tree::from_files("ddl", files.iter().map(|(p, t)| (p.as_str(), t.as_str())));
     let setup = Setup::with("many", Definitions::of(&tree).expect("sound")).await;
-    assert_eq!(setup.apply(false).await.count(Action::Created), 71);
-    let url = support::clickhouse("x").url;
-    let server = format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"));
-    let proxy = Proxy::new(&server, Mode::Pass);
+    assert_eq!(setup.apply(false).await.count(Action::Created), 72);
+    let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
     let mut config = support::clickhouse(&setup.database.name);
     config.url = format!("http://{}", proxy.address).parse().expect("a URL");
     let before = proxy.requests();
     let counted = Client::new(&config).expect("a client");
     let pass =
         xtcp_ingest::bootstrap::pass(&counted, &setup.topics, &setup.definitions, &setup.parameters, &all_on()).await;
-    assert_eq!(pass.expect("a pass").count(Action::Unchanged), 71);
+    assert_eq!(pass.expect("a pass").count(Action::Unchanged), 72);
     let asked = proxy.requests() - before;
-    assert!(asked <= 25, "{asked} requests for 71 objects");
+    assert!(asked <= 25, "{asked} requests for 72 objects");
 }
 
 #[tokio::test]
@@ -311,15 +307,7 @@ async fn topics_are_created_compared_and_never_altered() {
 
 #[tokio::test]
 async fn dials_shape_the_topics_that_are_created() {
-    let mut definitions = Definitions::embedded().expect("sound");
-    let mut dead = definitions.objects.last().expect("the topic").clone();
-    dead.entry.id.value = "topic.dead".to_owned();
-    if let xtcp_ingest::bootstrap::Body::Topic(topic) = &mut dead.body {
-        topic.role = Role::DeadLetter;
-        topic.name = xtcp_ingest::bootstrap::NameSource::Fixed("xtcp_dead".to_owned());
-    }
-    definitions.objects.push(dead);
-    let setup = Setup::with("dials", definitions).await;
+    let setup = Setup::new("dials").await;
     *setup.topics.brokers.lock().expect("no panic") = Some(Err(TopicsError::passing("who knows")));
     let dials = config::Bootstrap { tiered_storage: true, topic_max_message_bytes: Some(1_000_000), ..all_on() };
     assert_eq!(setup.report(dials).await.state, State::Converged);
@@ -358,5 +346,5 @@ async fn without_kafka_clickhouse_converges_all_the_same() {
     let recorded = setup.controller(all_on()).recorded().await.expect("an answer").expect("a ledger");
     assert_eq!(recorded.len(), 10, "what was applied is recorded");
     *setup.topics.is_away.lock().expect("no panic") = false;
-    assert_eq!(ids(&setup.apply(false).await, Action::Created), ["topic.landing"]);
+    assert_eq!(ids(&setup.apply(false).await, Action::Created), ["topic.landing", "topic.dead_letter"]);
 }

@@ -2,18 +2,25 @@
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
 mod bootstrap;
+mod broker;
 mod cases;
 mod clickhouse_client;
 mod content;
 mod drift;
+mod endings;
+mod engine;
 mod faults;
 mod fleet;
 mod generate;
+mod interposer;
+mod kafka_rights;
+mod kinds;
 mod lease;
 mod oracle;
 mod platforms;
 mod process;
 mod proxy;
+mod refusals;
 mod roles;
 mod run;
 mod schema;

@@ -23,6 +23,12 @@ pub enum Mode {
     Silent,
 }
 
+/// `host:port` of the ClickHouse server.
+pub fn clickhouse() -> String {
+    let url = crate::support::clickhouse("x").url;
+    format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"))
+}
+
 /// Stands before a server.
 pub struct Proxy {
     pub address: SocketAddr,

@@ -11,8 +11,8 @@ use xtcp_ingest::bootstrap::{self, Definitions};
 
 use crate::{
     process::Ingest,
-    proxy::{Mode, Proxy},
-    support::{self, Database, bench},
+    proxy::{self, Mode, Proxy},
+    support::{Database, bench},
     topic::{Topic, message},
 };
 
@@ -46,9 +46,7 @@ async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, dis
 }
 
 fn before_clickhouse(mode: Mode) -> (Proxy, String) {
-    let url = support::clickhouse("x").url;
-    let server = format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"));
-    let proxy = Proxy::new(&server, mode);
+    let proxy = Proxy::new(&proxy::clickhouse(), mode);
     let url = format!("http://{}", proxy.address);
     (proxy, url)
 }

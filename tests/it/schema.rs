@@ -16,21 +16,27 @@ use crate::{
     topic::Topic,
 };
 
-struct Operator {
-    database: Database,
-    topic: String,
+pub struct Operator {
+    pub database: Database,
+    pub topic: String,
 }
 
 impl Operator {
-    async fn new(test: &str) -> Self {
+    pub async fn new(test: &str) -> Self {
         let database = Database::new(test).await;
         let topic = database.name.clone();
         Self { database, topic }
     }
 
-    fn schema(&self, arguments: &[&str], settings: &[(&str, &str)]) -> (i32, String, String) {
+    /// The command, ready to be run.
+    pub fn command(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_xtcp-ingest")), arguments, settings)
+    }
+
+    /// The same of a copy of the binary.
+    pub fn command_of(&self, program: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
         let clickhouse = support::clickhouse(&self.database.name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtcp-ingest"));
+        let mut command = Command::new(program);
         command.arg("schema").args(arguments).env_clear();
         for (name, value) in [
             ("KAFKA_BROKERS", support::kafka_brokers().as_str()),
@@ -47,7 +53,12 @@ impl Operator {
         {
             command.env(format!("XTCP_INGEST_{name}"), value);
         }
-        let Output { status, stdout, stderr } = command.output().expect("the command runs");
+        command
+    }
+
+    /// Runs it: exit code, output, errors.
+    pub fn schema(&self, arguments: &[&str], settings: &[(&str, &str)]) -> (i32, String, String) {
+        let Output { status, stdout, stderr } = self.command(arguments, settings).output().expect("the command runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (status.code().expect("a code"), text(stdout), text(stderr))
     }
@@ -93,7 +104,7 @@ async fn an_operator_plans_applies_and_reads_it() {
     assert!(code == 0 && out.contains("type of column `nsid` UInt16 -> UInt32"), "{code} {out}");
 
     let (code, out, _) = operator.schema(&["status"], &[]);
-    assert!(code == 0 && out.starts_with("OBJECT") && out.contains("  table     altered    1  "), "{out}");
+    assert!(code == 0 && out.starts_with("OBJECT") && out.contains("  table     altered    2  "), "{out}");
     let (code, rows) = operator.json(&["status", "--json"]);
     assert_eq!((code, rows.as_array().expect("rows").len()), (0, 10));
 }
@@ -161,6 +172,31 @@ async fn two_processes_at_once_on_an_empty_server_both_become_ready() {
     let rows: Vec<Creators> = database.query(sql).await;
     assert!(rows.len() == 10 && rows.iter().all(|row| row.creators == 1), "{rows:?}");
     assert!(rows.iter().any(|row| row.object == "xtcp_flat_records_v2"));
+}
+
+#[tokio::test]
+async fn a_broker_that_is_away_is_named_and_clickhouse_converges() {
+    let operator = Operator::new("no_broker").await;
+    let settings = [("KAFKA_BROKERS", "127.0.0.1:1"), ("BOOTSTRAP_WAIT_SECONDS", "1")];
+    let (code, out, err) = operator.schema(&["apply"], &settings);
+    assert!(code == 1 && out.contains("failed: 10 created"), "{code} {out}");
+    assert!(err.contains("Kafka did not answer within") && err.contains("is `kafka.brokers` right"), "{err}");
+    let (code, out, _) = operator.schema(&["plan"], &settings);
+    assert!(code == 1 && out.contains("0 to create") && out.contains("topics: "), "it can't be asked: {code} {out}");
+    let (code, out, _) = operator.schema(&["apply"], &[]);
+    assert!(code == 0 && out.contains("1 created"), "the topic is all that is left: {code} {out}");
+}
+
+#[tokio::test]
+async fn a_dead_letter_topic_that_is_named_is_brought_about() {
+    let operator = Operator::new("dead_letter").await;
+    let dead = format!("{}_dead", operator.topic);
+    let settings = [("KAFKA_DEAD_LETTER_TOPIC", dead.as_str())];
+    let (code, out, err) = operator.schema(&["apply"], &settings);
+    assert!(code == 0 && out.contains("12 created"), "{code} {out}{err}");
+    let (code, out, _) = operator.schema(&["plan"], &settings);
+    assert!(code == 0 && out.contains(&dead) && !out.contains(&format!("topic {dead}:")), "{code} {out}");
+    assert_eq!(operator.schema(&["plan"], &[]).0, 0, "and without a name there is none");
 }
 
 #[tokio::test]

@@ -79,6 +79,7 @@ impl Database {
     pub fn parameters(&self, definitions: &Definitions) -> Parameters {
         Parameters::supplied(&definitions.manifest, |setting| match setting {
             "XTCP_INGEST_CLICKHOUSE_DATABASE" => Some(self.name.clone()),
+            "XTCP_INGEST_KAFKA_DEAD_LETTER_TOPIC" => Some("xtcp_dead".to_owned()),
             "XTCP_INGEST_RETENTION_DAYS" | "XTCP_INGEST_ERRORS_RETENTION_DAYS" => Some("0".to_owned()),
             _ => None,
         })

@@ -83,7 +83,7 @@ fn bare_envelopes_of_any_size_are_refused_whole() {
         let pieces = cut(&bare);
         assert_eq!(pieces.len(), 1, "{sizes:?}: {pieces:?}");
         assert!(
-            matches!(pieces[0], Got::Refused(CutKind::NoEnvelope | CutKind::LengthBeyondMessage { .. }, 0, n, Some(Hint::NoLengthPrefix)) if n == bare.len()),
+            matches!(pieces[0], Got::Refused(CutKind::NoEnvelope { .. } | CutKind::LengthBeyondMessage { .. }, 0, n, Some(Hint::NoLengthPrefix)) if n == bare.len()),
             "{sizes:?}: {pieces:?}"
         );
     }
@@ -103,7 +103,7 @@ fn a_length_written_twice_is_told() {
 fn a_foreign_field_condemns_its_frame_only() {
     let foreign = frame(&[record(3), vec![0x58, 0x01]].concat());
     let message = [&foreign[..], &frame(&record(4))].concat();
-    let kind = CutKind::ForeignField { number: 11, wire: 0 };
+    let kind = CutKind::ForeignField { number: 11, wire: 0, at: 6 };
     assert_eq!(cut(&message), [Got::Refused(kind, 0, foreign.len(), None), Got::Record(0, 4)]);
 }
 
@@ -125,7 +125,33 @@ fn bytes_that_are_no_envelope_end_the_message() {
     let bad = frame(&[&record(3)[..], &[0xff; 12]].concat());
     let message = [frame(&record(1)), bad.clone(), frame(&record(4))].concat();
     let rest = message.len() - 4;
-    assert_eq!(cut(&message), [Got::Record(0, 1), Got::Refused(CutKind::NoEnvelope, 4, rest, None)]);
+    let kind = CutKind::NoEnvelope { at: 10, key: 0, why: NoEnvelope::VarintTooLong };
+    assert_eq!(cut(&message), [Got::Record(0, 1), Got::Refused(kind, 4, rest, None)]);
+}
+
+#[test]
+fn what_shows_that_bytes_are_no_envelope_is_named_with_its_byte() {
+    for (bytes, text) in [
+        (&[0x02, 0x01, 0x00][..], ": field number 0 at byte 6 is not allowed (1 to 536870911)"),
+        (&[0x82, 0x80, 0x80, 0x80, 0x10], ": field number 536870912 at byte 6 is not allowed (1 to 536870911)"),
+        (&[0x56, 0x00], ": field 10 at byte 6 has wire type 6, which does not exist (0 to 5)"),
+        (&[0x5c], ": field 11 at byte 6 ends a group that did not start"),
+        (&[0xff; 10], ": the varint at byte 6 is longer than 10 bytes or 64 bits"),
+        (&[0xff; 2], ": the key at byte 6 is cut off"),
+        (&[RECORD_KEY, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], ": the varint at byte 7 is longer"),
+    ] {
+        let message = frame(&[&record(3)[..], bytes].concat());
+        let refused = Pieces::delimited(&message).find_map(|piece| match piece {
+            Piece::Refused { cut, .. } => Some(cut.to_string()),
+            Piece::Record { .. } => None,
+        });
+        let refused = refused.expect("a refused piece");
+        let expected = format!("frame 0 at byte 0: its bytes are no envelope{text}");
+        assert!(refused.starts_with(&expected), "{bytes:x?}: {refused}");
+    }
+    let foreign = frame(&[&record(3)[..], &[0x58, 0x01]].concat());
+    let Some(Piece::Refused { cut, .. }) = Pieces::delimited(&foreign).next() else { panic!("it is refused") };
+    assert!(cut.to_string().contains("field 11 of wire type 0 at byte 6; only field 10"), "{cut}");
 }
 
 proptest! {

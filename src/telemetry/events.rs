@@ -1,0 +1,47 @@
+//! What can be told of the flow: the values that are recorded, without their metrics.
+
+/// Bytes that the flow holds.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Open batches.
+    pub open: u64,
+    /// Sealed blocks that are not acknowledged.
+    pub sealed: u64,
+    /// Messages in the Kafka client's queues.
+    pub queued: u64,
+}
+
+/// What came of an insert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The server has the rows.
+    Acknowledged,
+    /// It has not, or did not say.
+    Failed,
+}
+
+/// What closed a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// Its number of rows.
+    Rows,
+    /// Its size.
+    Bytes,
+    /// Its age.
+    Age,
+    /// The memory of all batches together.
+    Memory,
+    /// A shutdown, or the end of what was to be read.
+    Drain,
+}
+
+/// A change of this process's partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rebalance {
+    /// Partitions came.
+    Assigned,
+    /// Partitions were taken in order.
+    Revoked,
+    /// Partitions were gone before this process heard of it.
+    Lost,
+}
