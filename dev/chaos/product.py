@@ -49,4 +49,6 @@ class Product:
         command += ["--kafka-topic", world.topic, "--kafka-group", group, "--bootstrap-topics", "false"]
         command += ["--clickhouse-url", f"http://127.0.0.1:{port}", "--clickhouse-database", database]
         command += ["--http-listen", "127.0.0.1:0", "--retention-days", 0, "--errors-retention-days", 0]
+        # The engine here has no Keeper.
+        command += ["--platform", "single"]
         return command

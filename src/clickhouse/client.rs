@@ -45,7 +45,7 @@ pub(super) struct Request<'a> {
     pub statement: &'a str,
     /// URL arguments: the statement if the body isn't it, settings, parameters.
     pub arguments: &'a [(&'a str, &'a str)],
-    pub body: Bytes,
+    pub body: reqwest::Body,
     pub timeout: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Client {
     }
 
     pub(super) async fn send_statement(&self, sql: &str, arguments: &[(&str, &str)]) -> Result<Bytes, Error> {
-        let body = Bytes::copy_from_slice(sql.as_bytes());
+        let body = sql.to_owned().into();
         self.send(Request { statement: sql, arguments, body, timeout: STATEMENT_TIMEOUT }).await
     }
 

@@ -3,12 +3,14 @@
 //! It knows tables and bytes, no records. It never tries twice: what a fault means is said by [`Class`], what is done about
 //! it is the caller's business.
 
+mod body;
 mod class;
 mod client;
 mod error;
 mod insert;
 mod query;
 
+pub use body::Guard;
 pub use class::{Class, Code, KNOWN};
 pub use client::Client;
 pub use error::Error;

@@ -9,7 +9,7 @@ use super::{Entry, Intents, Takeover};
 
 /// Ends that may be ahead of the floor. Each is a block per table that the server has to recognise when it comes again, so
 /// the number bounds what the windows of deduplication have to hold.
-pub(super) const AHEAD: usize = 16;
+pub const AHEAD: usize = 16;
 
 /// The offsets of one batch: `first` is where the one before ended, whether or not a message has that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -22,6 +22,6 @@ mod token;
 
 pub use entry::Entry;
 pub use intents::{Intents, Unreadable};
-pub use journal::{Journal, Range, ReadBack};
+pub use journal::{AHEAD, Journal, Range, ReadBack};
 pub use takeover::{Log, Notice, Reset, Takeover, take_over};
 pub use token::token;

@@ -16,6 +16,7 @@ use tokio::{sync::watch, time::interval};
 
 use super::committer::Ledger;
 use crate::{
+    delivery::Entry,
     kafka::Watermarks,
     telemetry::{self, Every, Telemetry},
 };
@@ -90,7 +91,11 @@ pub(super) async fn wait(
         let (ledger, pending) = (ledger.clone(), goal.pending.iter().copied().collect::<Vec<_>>());
         let answer = tokio::task::spawn_blocking(move || ledger.committed(&pending)).await;
         match answer {
-            Ok(Ok(committed)) => goal.look(&committed, &settled.borrow()),
+            Ok(Ok(committed)) => {
+                let offset = |(partition, entry): (i32, Option<Entry>)| (partition, entry.map(|entry| entry.offset));
+                let committed: Vec<_> = committed.into_iter().map(offset).collect();
+                goal.look(&committed, &settled.borrow());
+            }
             // The group's coordinator may still be loading, or be away for a while: it is asked again.
             Ok(Err(error)) => tracing::debug!(%error, "what is committed is not known"),
             Err(error) => tracing::debug!(%error, "what is committed is not known"),

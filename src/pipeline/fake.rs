@@ -1,7 +1,7 @@
 //! Stand-ins for the two services, for tests of what lies between them.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex},
@@ -10,14 +10,19 @@ use std::{
 
 use super::{
     committer::Ledger,
+    proof::Proof,
     source::{Look, Source},
     writer::{About, Refusal, Sink},
 };
 use crate::{
     config::Framing,
+    delivery::Entry,
     epoch, kafka,
     lane::{Block, Message, Schema},
 };
+
+/// The identity of the topic.
+pub(super) const TOPIC_ID: &str = "dGhlIHRvcGljJ3MgaWRlbg";
 
 /// The embedded definitions.
 pub(super) fn schema() -> Arc<Schema> {
@@ -109,6 +114,10 @@ struct Answers {
     takes: Duration,
     /// Table and rows of each attempt, and whether it was taken.
     attempts: Vec<(String, u64, bool)>,
+    /// Tokens of what was taken. What comes again under one of them is acknowledged and dropped.
+    tokens: BTreeSet<String>,
+    /// Rows that were taken and not dropped.
+    rows: u64,
     under_way: usize,
     most_under_way: usize,
 }
@@ -135,9 +144,14 @@ impl Server {
         (of(false), of(true))
     }
 
-    /// Rows that were taken.
+    /// Rows that were taken and not dropped.
     pub(super) fn rows(&self) -> u64 {
-        self.0.lock().expect("alive").attempts.iter().filter(|(_, _, taken)| *taken).map(|(_, rows, _)| rows).sum()
+        self.0.lock().expect("alive").rows
+    }
+
+    /// The tokens of what was taken.
+    pub(super) fn tokens(&self) -> BTreeSet<String> {
+        self.0.lock().expect("alive").tokens.clone()
     }
 
     /// The most inserts that were under way at once.
@@ -147,7 +161,12 @@ impl Server {
 }
 
 impl Sink for Server {
-    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
+    fn insert<'a>(
+        &'a self,
+        block: &'a Block,
+        token: &'a str,
+        _: &'a Arc<Proof>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
         Box::pin(async move {
             let takes = {
                 let mut answers = self.0.lock().expect("alive");
@@ -160,6 +179,9 @@ impl Sink for Server {
             answers.under_way -= 1;
             let refusal = answers.refusals.get(&block.target.table).copied();
             answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
+            if refusal.is_none() && answers.tokens.insert(token.to_owned()) {
+                answers.rows += block.rows;
+            }
             match refusal {
                 None => Ok(()),
                 Some(about) => Err(Refusal { about, cause: "as told".into() }),
@@ -172,34 +194,49 @@ impl Sink for Server {
 #[derive(Clone, Default)]
 pub(super) struct Offsets(Arc<Mutex<Written>>);
 
+/// How a write fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It does not take place.
+    Before,
+    /// It takes place, and nobody says so.
+    After,
+}
+
 #[derive(Default)]
 struct Written {
-    committed: BTreeMap<i32, i64>,
-    writes: Vec<(i32, i64)>,
+    held: BTreeMap<i32, Entry>,
+    writes: Vec<(i32, Entry)>,
     reads: usize,
     attempts: usize,
-    fail: usize,
+    fail: Option<(usize, Failure)>,
 }
 
 impl Offsets {
-    /// What is committed for a partition.
+    /// The offset that is held for a partition.
     pub(super) fn of(&self, partition: i32) -> Option<i64> {
-        self.0.lock().expect("alive").committed.get(&partition).copied()
+        self.entry(partition).map(|entry| entry.offset)
     }
 
-    /// Another member commits.
-    pub(super) fn set(&self, partition: i32, offset: i64) {
-        self.0.lock().expect("alive").committed.insert(partition, offset);
+    /// What is held for a partition.
+    pub(super) fn entry(&self, partition: i32) -> Option<Entry> {
+        self.0.lock().expect("alive").held.get(&partition).cloned()
     }
 
-    /// That many commits fail from now on.
-    pub(super) fn fail(&self, commits: usize) {
-        self.0.lock().expect("alive").fail = commits;
+    /// Another member writes.
+    pub(super) fn set(&self, partition: i32, offset: i64, metadata: &str) {
+        let entry = Entry { offset, metadata: metadata.to_owned() };
+        self.0.lock().expect("alive").held.insert(partition, entry);
     }
 
-    /// Every commit that was taken, in order.
+    /// That many writes fail from now on.
+    pub(super) fn fail(&self, writes: usize, how: Failure) {
+        self.0.lock().expect("alive").fail = Some((writes, how));
+    }
+
+    /// Every write that took place, in order.
     pub(super) fn writes(&self) -> Vec<(i32, i64)> {
-        self.0.lock().expect("alive").writes.clone()
+        self.0.lock().expect("alive").writes.iter().map(|(partition, entry)| (*partition, entry.offset)).collect()
     }
 
     /// Attempts to write, and reads.
@@ -208,30 +245,43 @@ impl Offsets {
         written.attempts + written.reads
     }
 
-    /// How often what is committed was read.
+    /// How often what is held was read.
     pub(super) fn reads(&self) -> usize {
         self.0.lock().expect("alive").reads
     }
 }
 
 impl Ledger for Offsets {
-    fn commit(&self, offsets: &[(i32, i64)]) -> Result<(), kafka::Error> {
+    fn commit(&self, entries: &[(i32, Entry)], holds: &dyn Fn() -> bool) -> Result<(), kafka::Error> {
         let mut written = self.0.lock().expect("alive");
         written.attempts += 1;
-        if written.fail > 0 {
-            written.fail -= 1;
-            return Err(kafka::Error::other("commit", "nowhere", "as told"));
+        let error = || Err(kafka::Error::other("commit", "nowhere", "as told"));
+        let failure = match &mut written.fail {
+            Some((left, how)) if *left > 0 => {
+                *left -= 1;
+                Some(*how)
+            }
+            _ => None,
+        };
+        if failure == Some(Failure::Before) || !holds() {
+            return error();
         }
-        for &(partition, offset) in offsets {
-            written.committed.insert(partition, offset);
-            written.writes.push((partition, offset));
+        for (partition, entry) in entries {
+            written.held.insert(*partition, entry.clone());
+            written.writes.push((*partition, entry.clone()));
         }
-        Ok(())
+        if failure.is_some() { error() } else { Ok(()) }
     }
 
-    fn committed(&self, partitions: &[i32]) -> Result<Vec<(i32, Option<i64>)>, kafka::Error> {
+    fn committed(&self, partitions: &[i32]) -> Result<Vec<(i32, Option<Entry>)>, kafka::Error> {
         let mut written = self.0.lock().expect("alive");
         written.reads += 1;
-        Ok(partitions.iter().map(|partition| (*partition, written.committed.get(partition).copied())).collect())
+        Ok(partitions.iter().map(|partition| (*partition, written.held.get(partition).cloned())).collect())
+    }
+
+    fn survey(&self, partitions: &[i32]) -> Result<kafka::Survey, kafka::Error> {
+        let watermarks =
+            partitions.iter().map(|&partition| kafka::Watermarks { partition, low: 0, high: 1_000_000 }).collect();
+        Ok(kafka::Survey { topic_id: TOPIC_ID.to_owned(), watermarks })
     }
 }

@@ -9,9 +9,10 @@ use std::{
 
 use super::{tenure::Tenure, writer::About};
 use crate::{
+    delivery::{Notice, Takeover},
     http::Health,
     lane::Block,
-    telemetry::{Every, Outcome, Telemetry},
+    telemetry::{Every, Outcome, Rebalance, Telemetry},
 };
 
 /// Where the flow reports to.
@@ -91,6 +92,79 @@ impl Report {
         if let Some(silent) = say(&mut state, kind, "") {
             tracing::warn!(silent, %error, "{what}");
         }
+    }
+
+    /// A partition was taken over. What is not as it should be is said once, and counted.
+    pub(super) fn taken_over(&self, partition: i32, takeover: &Takeover) {
+        let Takeover { base, start, forced, held, notices, .. } = takeover;
+        let offset = held.as_ref().map(|entry| entry.offset);
+        tracing::info!(
+            partition,
+            offset,
+            start,
+            batches = forced.len(),
+            "taken over: what may have been sent is sent again"
+        );
+        if notices.is_empty() {
+            self.telemetry.takeover(if offset.is_some() { "continued" } else { "first" }, 0);
+        }
+        for notice in notices {
+            match notice {
+                Notice::Missing => tracing::warn!(
+                    partition,
+                    offset,
+                    "the offset was committed by something else or by hand: what was placed beyond it, if anything, is \
+                     placed again"
+                ),
+                Notice::Foreign => tracing::warn!(
+                    partition,
+                    offset,
+                    "another program keeps its own text beside the offset: what was placed beyond it, if anything, is \
+                     placed again"
+                ),
+                Notice::Corrupt => tracing::warn!(
+                    partition,
+                    offset,
+                    "the text beside the offset is damaged: what was placed beyond it, if anything, is placed again"
+                ),
+                Notice::Recreated => tracing::warn!(
+                    partition,
+                    offset,
+                    base,
+                    "the topic was deleted and created again: it is read from its beginning"
+                ),
+                Notice::Expired { offsets } => tracing::warn!(
+                    partition,
+                    offset,
+                    start,
+                    offsets,
+                    "offsets from the committed one on are gone, expired or deleted: reading goes on at the first there is"
+                ),
+                Notice::Truncated { offsets } => tracing::warn!(
+                    partition,
+                    offset,
+                    start,
+                    offsets,
+                    "the partition ends before what was read of it: reading goes on at its end, or at what is committed, \
+                     and what was placed beyond that is placed again"
+                ),
+            }
+            let (outcome, gone) = match notice {
+                Notice::Missing => ("missing", 0),
+                Notice::Foreign => ("foreign", 0),
+                Notice::Corrupt => ("corrupt", 0),
+                Notice::Recreated => ("recreated", 0),
+                Notice::Expired { offsets } => ("expired", *offsets),
+                Notice::Truncated { offsets } => ("truncated", *offsets),
+            };
+            self.telemetry.takeover(outcome, gone);
+        }
+    }
+
+    /// What the group holds for a partition turned out to be somebody else's.
+    pub(super) fn lost(&self, partition: i32) {
+        self.telemetry.rebalance(Rebalance::Foreign);
+        tracing::warn!(partition, "another member has committed for the partition: nothing of it is sent any more");
     }
 
     /// A commit, or the look at what is committed after one, failed.

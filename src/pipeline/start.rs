@@ -6,13 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::run::RunError;
+use super::{
+    deduplication::{self, Load},
+    run::RunError,
+};
 use crate::{
     bootstrap::{Controller, Definitions, Parameters, Topics},
     clickhouse::Client,
-    config::Config,
+    config::{self, Config, Delivery},
     http::{Check, Health},
-    kafka::{Admin, Watermarks},
+    kafka::{self, Admin, Watermarks},
     lane::Schema,
     telemetry::{Every, Telemetry},
 };
@@ -26,10 +29,14 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// How long to wait before another pass: at first, and after a while.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
+/// librdkafka's session, and the brokers' own in the newer protocol of groups.
+const SESSION: Duration = Duration::from_secs(45);
+
 /// Everything that the flow stands on.
 pub(super) struct Start {
     pub(super) schema: Arc<Schema>,
     pub(super) client: Client,
+    pub(super) admin: Admin,
     /// Where each partition of the topic begins and ends.
     pub(super) watermarks: Vec<Watermarks>,
 }
@@ -60,10 +67,10 @@ pub(super) async fn prepare(
         }
     })
     .await?;
-    let kafka = |error: crate::kafka::Error| {
+    let passing = |error: kafka::Error| {
         if error.is_away() { Obstacle::Passing(error.to_string()) } else { Obstacle::Lasting(RunError::Kafka(error)) }
     };
-    wait_for("Kafka", &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) }).await?;
+    wait_for("Kafka", &health.kafka, || async { admin.brokers().await.map(drop).map_err(passing) }).await?;
 
     let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
     let parameters = Parameters::of(config, &definitions.manifest);
@@ -76,12 +83,36 @@ pub(super) async fn prepare(
 
     let topic = &config.kafka.topic;
     let watermarks = wait_for("Kafka", &health.kafka, || async {
-        let partitions = admin.partitions(topic).await.map_err(kafka)?;
+        let partitions = admin.partitions(topic).await.map_err(passing)?;
         let partitions = partitions.ok_or_else(|| Obstacle::Lasting(RunError::Topic(topic.clone())))?;
-        admin.watermarks(topic, &partitions).await.map_err(kafka)
+        admin.watermarks(topic, &partitions).await.map_err(passing)
     })
     .await?;
-    Ok(Start { schema, client, watermarks })
+    if config.delivery == Delivery::ExactlyOnce {
+        let tables: Vec<_> = schema.targets().iter().map(|target| target.table.as_str()).collect();
+        let takeover = session(&config.kafka) + 2 * kafka::LAPSE;
+        let load = Load { partitions: watermarks.len(), takeover, age: config.batch.age };
+        wait_for("ClickHouse", &health.clickhouse, || async {
+            deduplication::check(&client, &tables, load).await.map_err(|obstacle| match obstacle {
+                deduplication::Obstacle::Server(error) if error.is_fatal() => {
+                    Obstacle::Lasting(RunError::Deduplication(format!(
+                        "whether the server drops a block that comes again can't be seen: {error}; grant what docs/delivery.md \
+                         lists, or give `delivery = \"at_least_once\"`"
+                    )))
+                }
+                deduplication::Obstacle::Server(error) => Obstacle::Passing(error.to_string()),
+                unfit @ deduplication::Obstacle::Unfit(_) => Obstacle::Lasting(RunError::Deduplication(unfit.to_string())),
+            })
+        })
+        .await?;
+    }
+    Ok(Start { schema, client, admin, watermarks })
+}
+
+/// After how long without a sign of life the group gives the partitions of a member to others.
+pub(super) fn session(kafka: &config::Kafka) -> Duration {
+    let given = kafka.properties.get("session.timeout.ms").and_then(|text| text.reveal().trim().parse().ok());
+    given.map_or(SESSION, Duration::from_millis)
 }
 
 /// Runs pass after pass until everything that is inserted into is as declared. A pass that failed, or that another process

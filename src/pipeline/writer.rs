@@ -20,6 +20,7 @@ use super::{
     budget::Share,
     event::{Event, Events},
     gate::{Gate, Pass},
+    proof::Proof,
     report::Report,
     tenure::Tenure,
 };
@@ -27,8 +28,13 @@ use crate::lane::Block;
 
 /// Where blocks go.
 pub(super) trait Sink: Send + Sync + 'static {
-    /// Sends one block as one INSERT and waits for the answer.
-    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
+    /// Sends one block as one INSERT and waits for the answer. A block of the same token is placed once.
+    fn insert<'a>(
+        &'a self,
+        block: &'a Block,
+        token: &'a str,
+        proof: &'a Arc<Proof>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
 }
 
 /// An insert that was not acknowledged.
@@ -74,6 +80,8 @@ pub(super) struct Parcel {
     /// The number of its batch.
     pub(super) batch: u64,
     pub(super) block: Block,
+    /// The name of the block, by which the server knows it when it comes again.
+    pub(super) token: String,
     /// Its bytes on the account, until it has left.
     pub(super) share: Share,
     /// Turns true when no further attempt may begin.
@@ -88,11 +96,18 @@ pub(super) struct Writer {
     tables: Mutex<HashMap<String, Arc<Gate>>>,
     events: Events,
     report: Arc<Report>,
+    proof: Arc<Proof>,
 }
 
 impl Writer {
     /// A writer with at most `slots` inserts under way.
-    pub(super) fn new(sink: Box<dyn Sink>, slots: usize, events: Events, report: Arc<Report>) -> Arc<Self> {
+    pub(super) fn new(
+        sink: Box<dyn Sink>,
+        slots: usize,
+        events: Events,
+        report: Arc<Report>,
+        proof: Arc<Proof>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             sink,
             slots: Semaphore::new(slots.max(1)),
@@ -100,6 +115,7 @@ impl Writer {
             tables: Mutex::default(),
             events,
             report,
+            proof,
         })
     }
 
@@ -138,7 +154,11 @@ impl Writer {
     async fn attempt(&self, parcel: &Parcel, leave: Leave<'_>) -> Result<(), About> {
         let block = &parcel.block;
         let begin = Instant::now();
-        let result = self.sink.insert(block).await;
+        let result = self.sink.insert(block, &parcel.token, &self.proof).await;
+        if result.is_err() && !self.proof.holds() {
+            // It may have been broken off on this side: that says nothing of the server.
+            return Err(About::Server);
+        }
         self.report.insert(block, begin.elapsed(), result.as_ref().err().map(|refusal| refusal.about));
         match result {
             Ok(()) => {
@@ -170,12 +190,14 @@ impl Writer {
     async fn leave(&self, block: &Block) -> Leave<'_> {
         let gate = self.table(&block.target.table);
         loop {
+            self.proof.ready().await;
             self.server.ready().await;
             gate.ready().await;
             // The gates are asked with the slot in hand: among the many that wait for a slot, only those that still may
             // pass should.
             let slot = self.slots.acquire().await.expect("the slots are never closed");
-            if let Some(server) = self.server.enter()
+            if self.proof.holds()
+                && let Some(server) = self.server.enter()
                 && let Some(table) = gate.enter()
             {
                 return Leave { server, table, _slot: slot };

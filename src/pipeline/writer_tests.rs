@@ -27,7 +27,7 @@ impl Bench {
         let (events, receiver) = mpsc::channel(4096);
         let (server, health) = (Server::default(), Arc::new(Health::default()));
         let report = Report::new(Arc::new(Telemetry::new()), health.clone());
-        let writer = Writer::new(Box::new(server.clone()), slots, events, report);
+        let writer = Writer::new(Box::new(server.clone()), slots, events, report, Arc::new(Proof::not_needed()));
         Self { writer, server, events: receiver, budget: Budget::new(1), health, stop: watch::Sender::new(false) }
     }
 
@@ -37,6 +37,7 @@ impl Bench {
         let parcel = Parcel {
             tenure: Tenure { partition: 0, generation: 1 },
             batch,
+            token: format!("{table}/{batch}"),
             share: self.budget.seal(body.len()),
             block: Block { target, rows: 10, body, native_bytes: 5 },
             stop: self.stop.subscribe(),

@@ -88,6 +88,8 @@ pub enum Closed {
     Memory,
     /// A shutdown, or the end of what was to be read.
     Drain,
+    /// A former owner of the partition had ended it there.
+    Intent,
 }
 
 /// A change of this process's partitions.
@@ -99,6 +101,8 @@ pub enum Rebalance {
     Revoked,
     /// Partitions were gone before this process heard of it.
     Lost,
+    /// The offsets of a partition turned out to be another member's.
+    Foreign,
 }
 
 impl Telemetry {
@@ -170,6 +174,7 @@ impl Telemetry {
             Closed::Age => "age",
             Closed::Memory => "memory",
             Closed::Drain => "drain",
+            Closed::Intent => "intent",
         };
         self.counter(&catalogue::BATCHES_CLOSED, &[cause]).increment(1);
     }
@@ -180,8 +185,15 @@ impl Telemetry {
             Rebalance::Assigned => "assigned",
             Rebalance::Revoked => "revoked",
             Rebalance::Lost => "lost",
+            Rebalance::Foreign => "foreign",
         };
         self.counter(&catalogue::REBALANCES, &[event]).increment(1);
+    }
+
+    /// A partition was taken over with that outcome, so many of its offsets being gone.
+    pub fn takeover(&self, outcome: &str, gone: u64) {
+        self.counter(&catalogue::TAKEOVERS, &[outcome]).increment(1);
+        self.counter(&catalogue::OFFSETS_GONE, &[]).increment(gone);
     }
 
     /// A partition's lag in messages.
@@ -384,6 +396,7 @@ mod tests {
         telemetry.retry("retry");
         telemetry.closed(Closed::Age);
         telemetry.rebalance(Rebalance::Assigned);
+        telemetry.takeover("expired", 3);
         telemetry.lag(&topic, 0, 5);
         telemetry.committed(&topic, 0, 7);
         telemetry.ledger().open().settle(&Counts {
