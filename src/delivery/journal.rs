@@ -11,6 +11,9 @@ use super::{Entry, Intents, Takeover};
 /// the number bounds what the windows of deduplication have to hold.
 pub const AHEAD: usize = 16;
 
+/// See the feature in Cargo.toml.
+const WITHOUT_INTENTS: bool = cfg!(feature = "without_intents");
+
 /// The offsets of one batch: `first` is where the one before ended, whether or not a message has that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Range {
@@ -121,6 +124,7 @@ impl Journal {
         let closed = self.front + self.pending.len() as u64;
         let begin = self.unsent.max(self.front);
         let may = match &self.promise {
+            _ if WITHOUT_INTENTS => closed,
             Promise::AtLeastOnce { .. } => closed,
             Promise::ExactlyOnce { intended, .. } => {
                 self.front + self.pending.iter().take_while(|batch| batch.next <= *intended).count() as u64
@@ -180,7 +184,7 @@ impl Journal {
             Promise::ExactlyOnce { topic, era, forced, intended } => {
                 let all = self.pending.iter().map(|batch| batch.next).chain(forced.iter().copied());
                 let ends: Vec<i64> = all
-                    .filter(|end| *end > offset)
+                    .filter(|end| *end > offset && !WITHOUT_INTENTS)
                     .enumerate()
                     .take_while(|(index, end)| *index < AHEAD || end <= intended)
                     .map(|(_, end)| end)

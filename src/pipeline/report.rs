@@ -103,7 +103,7 @@ impl Report {
             offset,
             start,
             batches = forced.len(),
-            "taken over: what may have been sent is sent again"
+            "taken over; what may have been sent is sent again"
         );
         if notices.is_empty() {
             self.telemetry.takeover(if offset.is_some() { "continued" } else { "first" }, 0);

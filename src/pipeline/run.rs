@@ -97,6 +97,9 @@ impl RunError {
 /// # Errors
 /// See [`RunError`].
 pub async fn run(config: Config, options: RunOptions) -> Result<(), RunError> {
+    if cfg!(feature = "without_intents") {
+        tracing::warn!("built without intents, for the fault harness: a crash doubles rows");
+    }
     let asked = Asked::listen().map_err(|source| RunError::System { what: "signal handler", source })?;
     let (telemetry, health) = (Arc::new(Telemetry::new()), Arc::new(Health::default()));
     let server = Server::bind(config.http.listen).await?;

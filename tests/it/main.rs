@@ -10,6 +10,7 @@ mod faults;
 mod fleet;
 mod generate;
 mod lease;
+mod once;
 mod oracle;
 mod platforms;
 mod process;
