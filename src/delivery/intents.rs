@@ -1,9 +1,12 @@
 //! The text beside a committed offset: which topic it belongs to and where the batches after it end.
 //!
-//! `xtcp-ingest/1 TOPIC ERA ENDS SUM`: numbers in base 36, each end as its distance from the one before (the first from
-//! the offset), `-` for no ends, the sum over all before it. A broker takes 4096 bytes unless told otherwise.
+//! `xtcp-ingest/1 TOPIC ERA ENDS SPLITS SUM`: numbers in base 36, each end as its distance from the one before (the first
+//! from the offset), `-` for no ends or no splits, the sum over all before it. A broker takes 4096 bytes unless told
+//! otherwise.
 
 use std::fmt::Write as _;
+
+use super::Split;
 
 /// The bytes that a broker takes by default (`offset.metadata.max.bytes`).
 const LONGEST: usize = 4096;
@@ -19,6 +22,8 @@ pub struct Intents {
     pub era: u64,
     /// The ends of the batches after the offset that may have been sent, ascending, all beyond the offset.
     pub ends: Vec<i64>,
+    /// Blocks of these batches that are taken apart.
+    pub splits: Vec<Split>,
 }
 
 /// Why a text tells nothing.
@@ -39,14 +44,16 @@ impl Intents {
     #[must_use]
     pub fn encode(&self, offset: i64) -> String {
         let mut text = format!("{NAME}{VERSION} {} {} ", self.topic, Base36(self.era));
+        let splits = self.splits.iter().map(Split::encode).collect::<Vec<_>>().join(";");
+        let splits = if splits.is_empty() { "-".to_owned() } else { splits };
         let mut before = offset;
         let begin = text.len();
         for end in &self.ends {
             let length = text.len();
             let separator = if length == begin { "" } else { "," };
             let _ = write!(text, "{separator}{}", Base36(end.abs_diff(before)));
-            // A space and the sum come after it.
-            if text.len() + 1 + 13 > LONGEST {
+            // The splits and the sum come after it.
+            if text.len() + 1 + splits.len() + 1 + 13 > LONGEST {
                 text.truncate(length);
                 break;
             }
@@ -55,6 +62,7 @@ impl Intents {
         if text.len() == begin {
             text.push('-');
         }
+        let _ = write!(text, " {splits}");
         let sum = Base36(sum(&text));
         let _ = write!(text, " {sum}");
         text
@@ -83,7 +91,7 @@ impl Intents {
             return None;
         }
         let fields: Vec<&str> = before.split(' ').collect();
-        let [_, topic, era, ends] = fields[..] else { return None };
+        let [_, topic, era, ends, splits] = fields[..] else { return None };
         let mut at = offset;
         let ends = match ends {
             "-" => Vec::new(),
@@ -96,7 +104,11 @@ impl Intents {
                 })
                 .collect::<Option<_>>()?,
         };
-        Some(Self { topic: topic.to_owned(), era: number(era)?, ends })
+        let splits = match splits {
+            "-" => Vec::new(),
+            splits => splits.split(';').map(Split::decode).collect::<Option<_>>()?,
+        };
+        Some(Self { topic: topic.to_owned(), era: number(era)?, ends, splits })
     }
 }
 
@@ -142,7 +154,9 @@ mod tests {
                     *at += distance;
                     Some(*at)
                 });
-                (offset, Intents { topic, era, ends: ends.collect() })
+                let ends: Vec<i64> = ends.collect();
+                let splits = ends.iter().rev().take(9).map(|next| Split::new(*next, "table_v2", 9)).collect();
+                (offset, Intents { topic, era, ends, splits })
             },
         )
     }
@@ -181,7 +195,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_waits() {
         let ends: Vec<i64> = (1..=2000).map(|n| n * 100_000).collect();
-        let all = Intents { topic: "dGhlIHRvcGljJ3MgaWRlbg".into(), era: u64::MAX, ends };
+        let all = Intents { topic: "dGhlIHRvcGljJ3MgaWRlbg".into(), era: u64::MAX, ends, splits: Vec::new() };
         let text = all.encode(0);
         assert!(text.len() <= LONGEST, "{}", text.len());
         let read = Intents::decode(&text, 0).expect("whole");
@@ -190,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_tells_nothing_is_told_apart() {
-        let text = Intents { topic: "a".into(), era: 1, ends: vec![5] }.encode(3);
+        let text = Intents { topic: "a".into(), era: 1, ends: vec![5], splits: Vec::new() }.encode(3);
         for (text, why) in [
             ("", Unreadable::Missing),
             ("some other tool", Unreadable::Foreign),

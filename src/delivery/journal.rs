@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Entry, Intents, Takeover};
+use super::{Entry, Intents, Split, Takeover};
 
 /// Ends that may be ahead of the floor. Each is a block per table that the server has to recognise when it comes again, so
 /// the number bounds what the windows of deduplication have to hold.
 pub const AHEAD: usize = 16;
+
+/// Blocks that are taken apart, or were and whose batch waits, before another one is.
+const SPLITS: usize = 6;
 
 /// See the feature in Cargo.toml.
 const WITHOUT_INTENTS: bool = cfg!(feature = "without_intents");
@@ -57,6 +60,8 @@ enum Promise {
         forced: VecDeque<i64>,
         /// The last end that the group surely holds, or the offset itself.
         intended: i64,
+        /// Blocks that are taken apart.
+        splits: Vec<Split>,
     },
 }
 
@@ -86,12 +91,13 @@ impl Journal {
     /// For delivery exactly once, from what was found at the take-over.
     #[must_use]
     pub fn exactly_once(topic: &str, takeover: &Takeover) -> Self {
-        let Takeover { base, era, forced, held, .. } = takeover;
+        let Takeover { base, era, forced, splits, held, .. } = takeover;
         let promise = Promise::ExactlyOnce {
             topic: topic.to_owned(),
             era: *era,
             forced: forced.iter().copied().collect(),
             intended: forced.last().copied().unwrap_or(*base),
+            splits: splits.clone(),
         };
         Self::new(promise, Some(*base), held.clone())
     }
@@ -181,7 +187,7 @@ impl Journal {
                 }
                 String::new()
             }
-            Promise::ExactlyOnce { topic, era, forced, intended } => {
+            Promise::ExactlyOnce { topic, era, forced, intended, splits } => {
                 let all = self.pending.iter().map(|batch| batch.next).chain(forced.iter().copied());
                 let ends: Vec<i64> = all
                     .filter(|end| *end > offset && !WITHOUT_INTENTS)
@@ -193,11 +199,55 @@ impl Journal {
                 if ends.is_empty() && self.held().unwrap_or(offset) == offset && !again {
                     return None;
                 }
-                Intents { topic: topic.clone(), era: *era, ends }.encode(offset)
+                let splits = splits.iter().filter(|split| split.next > offset).cloned().collect();
+                Intents { topic: topic.clone(), era: *era, ends, splits }.encode(offset)
             }
         };
         let entry = Entry { offset, metadata };
         (again || self.held.as_ref() != Some(&entry)).then_some(entry)
+    }
+
+    /// How far a block is taken apart, if it is.
+    #[must_use]
+    pub fn split(&self, next: i64, table: &str) -> Option<&Split> {
+        match &self.promise {
+            Promise::AtLeastOnce { .. } => None,
+            Promise::ExactlyOnce { splits, .. } => splits.iter().find(|split| split.is_of(next, table)),
+        }
+    }
+
+    /// Whether another block, of the batch that ends there, may be taken apart: the text holds so many. One of the first
+    /// batch always may, as the others wait for that.
+    #[must_use]
+    pub fn has_room_for_split(&self, next: i64) -> bool {
+        match &self.promise {
+            Promise::AtLeastOnce { .. } => true,
+            Promise::ExactlyOnce { splits, .. } => {
+                let living = splits.iter().filter(|split| self.floor.is_none_or(|floor| split.next > floor));
+                living.count() < SPLITS || self.pending.front().is_some_and(|batch| batch.next == next)
+            }
+        }
+    }
+
+    /// A block is taken apart so far. To be written before the next parts are sent.
+    pub fn set_split(&mut self, to: Split) {
+        let floor = self.floor;
+        if let Promise::ExactlyOnce { splits, .. } = &mut self.promise {
+            splits.retain(|split| !split.is_of(to.next, &to.table) && floor.is_none_or(|floor| split.next > floor));
+            splits.push(to);
+        }
+    }
+
+    /// Whether the group surely holds how far the blocks are taken apart.
+    #[must_use]
+    pub fn holds_splits(&self) -> bool {
+        let held = self.held.as_ref().and_then(|entry| Intents::decode(&entry.metadata, entry.offset).ok());
+        match &self.promise {
+            Promise::AtLeastOnce { .. } => true,
+            Promise::ExactlyOnce { splits, .. } => {
+                held.is_some_and(|intents| splits.iter().all(|split| intents.splits.contains(split)))
+            }
+        }
     }
 
     /// A write of this begins.

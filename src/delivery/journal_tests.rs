@@ -75,7 +75,7 @@ fn only_so_many_are_ahead_but_none_that_was_is_left_out() {
 
     // A former owner was allowed more.
     let many: Vec<i64> = (1..=40).map(|n| n * 10).collect();
-    let metadata = Intents { topic: "t".into(), era: 1, ends: many.clone() }.encode(0);
+    let metadata = Intents { topic: "t".into(), era: 1, ends: many.clone(), splits: Vec::new() }.encode(0);
     let mut journal = take(Some(Entry { offset: 0, metadata }));
     journal.close(0, 10, 0);
     assert_eq!(ends(&write(&mut journal)), many[1..]);

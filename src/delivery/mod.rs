@@ -17,11 +17,13 @@ mod intents;
 mod journal;
 #[cfg(test)]
 mod model;
+mod split;
 mod takeover;
 mod token;
 
 pub use entry::Entry;
 pub use intents::{Intents, Unreadable};
 pub use journal::{AHEAD, Journal, Range, ReadBack};
+pub use split::{Next, Split, Step};
 pub use takeover::{Log, Notice, Reset, Takeover, take_over};
 pub use token::token;

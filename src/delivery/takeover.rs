@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::{Entry, Intents, Unreadable};
+use super::{Entry, Intents, Split, Unreadable};
 
 /// What there is of the partition: the first offset, and the one after the last.
 pub type Log = Range<i64>;
@@ -36,6 +36,8 @@ pub struct Takeover {
     pub start: i64,
     /// Ends of the batches that may have been sent, ascending.
     pub forced: Vec<i64>,
+    /// Blocks of them that are taken apart.
+    pub splits: Vec<Split>,
     /// Part of every token.
     pub era: u64,
     /// What the group holds.
@@ -79,10 +81,14 @@ pub fn take_over(
     fresh: u64,
 ) -> Result<Takeover, Unreadable> {
     let mut notices = Vec::new();
+    let mut splits = Vec::new();
     let (mut base, mut forced, mut era) = match &held {
         None => (if reset == Reset::Earliest { log.start } else { log.end }, Vec::new(), fresh),
         Some(entry) => match Intents::decode(&entry.metadata, entry.offset) {
-            Ok(intents) if intents.topic == topic => (entry.offset, intents.ends, intents.era),
+            Ok(intents) if intents.topic == topic => {
+                splits = intents.splits;
+                (entry.offset, intents.ends, intents.era)
+            }
             Ok(_) => {
                 notices.push(Notice::Recreated);
                 (log.start, Vec::new(), fresh)
@@ -111,7 +117,8 @@ pub fn take_over(
         let ended = forced.drain(..gone).next_back();
         base = if forced.is_empty() { log.start } else { ended.unwrap_or(base) };
     }
-    Ok(Takeover { base, start: base.max(log.start), forced, era, held, notices })
+    splits.retain(|split| forced.contains(&split.next));
+    Ok(Takeover { base, start: base.max(log.start), forced, splits, era, held, notices })
 }
 
 #[cfg(test)]
@@ -121,7 +128,7 @@ mod tests {
     const LOG: Log = 100..900;
 
     fn entry(offset: i64, ends: &[i64]) -> Option<Entry> {
-        let intents = Intents { topic: "t".into(), era: 7, ends: ends.to_vec() };
+        let intents = Intents { topic: "t".into(), era: 7, ends: ends.to_vec(), splits: Vec::new() };
         Some(Entry { offset, metadata: intents.encode(offset) })
     }
 
@@ -140,7 +147,8 @@ mod tests {
         notices: &[Notice],
     ) {
         let takeover = take_over(held.clone(), topic, &log, Reset::Earliest, 99).expect("readable");
-        let expected = Takeover { base, start, forced: forced.to_vec(), era, held, notices: notices.to_vec() };
+        let expected =
+            Takeover { base, start, forced: forced.to_vec(), splits: Vec::new(), era, held, notices: notices.to_vec() };
         assert_eq!(takeover, expected);
     }
 

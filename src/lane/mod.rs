@@ -14,6 +14,7 @@ mod plan;
 mod read;
 mod reason;
 mod route;
+mod rows;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use divert::Diverted;
 pub use lane::Lane;
 pub use reason::Reason;
 pub use route::{Decoder, Filling, Outcome};
+pub use rows::RowSource;
 pub use schema::Schema;
 
 /// One message as the lane sees it; the payload stays where the Kafka client put it.

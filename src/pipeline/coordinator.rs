@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
     time::{Instant, Interval, MissedTickBehavior, interval, timeout_at},
 };
 
@@ -22,16 +22,15 @@ use super::{
     partition::Partition,
     proof::Proof,
     report::Report,
-    source::Source,
+    splitter::{Messages, Splitter},
     tenure::Tenure,
     worker::{Command, Worker},
     writer::{Parcel, Writer},
 };
 use crate::{
     delivery::Reset,
-    kafka,
-    lane::Block,
-    telemetry::{Memory, Rebalance},
+    lane::{Block, Schema},
+    telemetry::Rebalance,
 };
 
 /// How often floors are committed. Intents are as soon as a batch waits for one.
@@ -51,6 +50,7 @@ pub(super) struct Coordinator {
     pub(super) exactly_once: Option<Reset>,
     pub(super) workers: Vec<Worker>,
     writer: Arc<Writer>,
+    splitter: Arc<Splitter>,
     pub(super) committer: Committer,
     pub(super) report: Arc<Report>,
     events: mpsc::Receiver<Event>,
@@ -64,8 +64,8 @@ pub(super) struct Coordinator {
     pub(super) found: Option<Found>,
     /// No partition is read any more.
     pub(super) finishing: bool,
-    settled: watch::Sender<BTreeSet<i32>>,
-    budget: Arc<Budget>,
+    pub(super) settled: watch::Sender<BTreeSet<i32>>,
+    pub(super) budget: Arc<Budget>,
 }
 
 /// What a coordinator works with.
@@ -74,6 +74,8 @@ pub(super) struct Parts {
     pub(super) exactly_once: Option<Reset>,
     pub(super) workers: Vec<Worker>,
     pub(super) writer: Arc<Writer>,
+    pub(super) schema: Arc<Schema>,
+    pub(super) messages: Arc<dyn Messages>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) proof: Arc<Proof>,
     pub(super) report: Arc<Report>,
@@ -88,7 +90,15 @@ impl Coordinator {
         events: Events,
         receiver: mpsc::Receiver<Event>,
     ) -> (Self, watch::Receiver<BTreeSet<i32>>) {
-        let Parts { topic, exactly_once, workers, writer, ledger, proof, report, budget } = parts;
+        let Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget } = parts;
+        let splitter = Arc::new(Splitter {
+            writer: writer.clone(),
+            messages,
+            schema,
+            topic: topic.clone(),
+            events: events.clone(),
+            report: report.clone(),
+        });
         let (settled, seen) = watch::channel(BTreeSet::new());
         let mut tick = interval(COMMIT);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -97,6 +107,7 @@ impl Coordinator {
             exactly_once,
             workers,
             writer,
+            splitter,
             committer: Committer::new(ledger, events.clone(), report.clone(), proof),
             report,
             events: receiver,
@@ -196,6 +207,28 @@ impl Coordinator {
                 }
                 self.let_go();
             }
+            Event::Refused(parcel) => {
+                if let Some(partition) = owned(&mut self.partitions, parcel.tenure) {
+                    if partition.is_stopped() {
+                        partition.settle(parcel.batch, false);
+                    } else {
+                        partition.refuse(parcel);
+                    }
+                }
+                self.let_go();
+            }
+            Event::Intend { tenure, split, reply } => {
+                if let Some(partition) = owned(&mut self.partitions, tenure) {
+                    partition.intend(split, reply);
+                }
+                self.let_go();
+            }
+            Event::Apart { tenure, batch, epoch, refused } => {
+                if let Some(partition) = owned(&mut self.partitions, tenure) {
+                    partition.end_split(batch, epoch, refused);
+                }
+                self.let_go();
+            }
             Event::Surveyed(found) => self.found = Some(found),
             Event::Identity(id) => {
                 if self.partitions.values().any(|partition| !partition.is_of(&id)) {
@@ -218,6 +251,7 @@ impl Coordinator {
         let parcel = |(block, share): (Block, Share)| Parcel {
             tenure,
             batch: number,
+            range,
             token: partition.token(range, &block.target.table),
             block,
             share,
@@ -234,8 +268,13 @@ impl Coordinator {
             for parcel in partition.let_go() {
                 partition.sending.spawn(self.writer.clone().deliver(parcel));
             }
+            partition.tell_intended();
+            if let Some((parcel, left)) = partition.next_to_split() {
+                partition.sending.spawn(self.splitter.clone().run(parcel, left));
+            }
         }
-        if !self.committer.is_in_doubt() && self.partitions.values().any(|partition| partition.journal.waits()) {
+        let waits = |partition: &Partition| partition.journal.waits() || partition.is_intending();
+        if !self.committer.is_in_doubt() && self.partitions.values().any(waits) {
             self.committer.begin(self.partitions.values_mut());
         }
     }
@@ -322,79 +361,6 @@ impl Coordinator {
                 return;
             }
         }
-    }
-
-    fn look(&mut self, sight: &kafka::Sight) {
-        self.report.connected(sight.connected);
-        for end in &sight.ends {
-            if let Some(partition) = self.partitions.get_mut(&end.partition) {
-                partition.end = Some(end.next);
-                partition.queued = end.queued_bytes;
-            }
-        }
-    }
-
-    /// Tells the gauges and whoever waits for the end.
-    fn publish(&self) {
-        for (number, partition) in &self.partitions {
-            if let Some(lag) = partition.lag() {
-                self.report.telemetry.lag(&self.topic, *number, lag);
-            }
-            if let Some(offset) = partition.journal.held() {
-                self.report.telemetry.committed(&self.topic, *number, offset);
-            }
-        }
-        self.report.telemetry.memory(Memory {
-            open: self.budget.open() as u64,
-            sealed: self.budget.sealed() as u64,
-            queued: self.partitions.values().map(|partition| partition.queued).sum(),
-        });
-        let settled: BTreeSet<_> =
-            self.partitions.values().filter(|p| p.is_settled()).map(|p| p.tenure.partition).collect();
-        self.settled.send_if_modified(|seen| {
-            let changed = *seen != settled;
-            *seen = settled;
-            changed
-        });
-    }
-}
-
-/// The consumer's side of the coordinator: asks, and waits for the answer.
-pub(super) struct Group {
-    pub(super) events: Events,
-}
-
-impl Group {
-    fn ask<T>(&self, control: impl FnOnce(oneshot::Sender<T>) -> Control) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        self.events.blocking_send(Event::Control(control(reply))).ok()?;
-        answer.blocking_recv().ok()
-    }
-}
-
-impl kafka::Listener for Group {
-    fn assigned(&self, queues: Vec<(i32, kafka::Queue)>) -> Vec<kafka::Start> {
-        let sources = queues.into_iter().map(|(partition, queue)| (partition, Box::new(queue) as Box<dyn Source>));
-        let sources = sources.collect();
-        self.ask(|reply| Control::Assigned { sources, reply }).unwrap_or_default()
-    }
-
-    fn revoked(&self, partitions: &[i32], lost: bool) {
-        let partitions = partitions.to_vec();
-        let _ = self.ask(|reply| Control::Revoked { partitions, lost, reply });
-    }
-
-    fn sight(&self, sight: kafka::Sight) {
-        // One that is missed is followed by the next.
-        let _ = self.events.try_send(Event::Sight(sight));
-    }
-
-    fn trouble(&self, error: kafka::Error) {
-        let _ = self.events.try_send(Event::Trouble(error));
-    }
-
-    fn fatal(&self, error: kafka::Error) {
-        let _ = self.events.blocking_send(Event::Control(Control::Fatal(Fatal::Consumer(error))));
     }
 }
 

@@ -1,11 +1,12 @@
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     super::{
         event::QUEUE,
-        fake::{Failure, Offsets, Queue, Server, TOPIC_ID, schema},
+        fake::{Failure, Offsets, Queue, Records, Server, TOPIC_ID, record, schema},
         limits::Limits,
         proof::Moment,
+        source::Source,
         worker::Equipment,
         writer::About,
     },
@@ -15,6 +16,8 @@ use crate::{
     config,
     delivery::{Entry, Intents},
     http::Health,
+    kafka,
+    lane::Reason,
     telemetry::{Sums, Telemetry},
 };
 
@@ -55,8 +58,9 @@ impl Bench {
         };
         let workers = (0..2).map(|number| Worker::start(number, equipment.clone()).expect("a thread")).collect();
         let writer = Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone(), proof.clone());
-        let ledger = Arc::new(offsets.clone());
-        let parts = Parts { topic: "t".into(), exactly_once, workers, writer, ledger, proof, report, budget };
+        let (ledger, messages, schema) = (Arc::new(offsets.clone()), Arc::new(Records), equipment.schema.clone());
+        let parts =
+            Parts { topic: "t".into(), exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         Self { events, server, offsets, telemetry, settled, task: tokio::spawn(coordinator.run()) }
     }
@@ -377,7 +381,7 @@ async fn a_partition_whose_offset_somebody_else_wrote_is_let_go() {
     bench.assign(&[(0, &queue), (1, &other)]).await;
     queue.put(0..10);
     bench.eventually("it is committed", |_| offsets.of(0) == Some(10)).await;
-    let theirs = Intents { topic: TOPIC_ID.into(), era: 5, ends: vec![14] }.encode(10);
+    let theirs = Intents { topic: TOPIC_ID.into(), era: 5, ends: vec![14], splits: Vec::new() }.encode(10);
     offsets.set(0, 10, &theirs);
     offsets.fail(1, Failure::Before);
     queue.put(10..20);
@@ -455,4 +459,59 @@ async fn another_topic_under_the_same_name_ends_the_run() {
     assert!(!bench.task.is_finished());
     assert!(bench.events.send(Event::Identity("other".into())).await.is_ok());
     assert!(matches!(bench.task.await.expect("ended"), Fatal::Recreated(_)));
+}
+
+const TABLE: &str = "xtcp_flat_records_v2";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_rows_are_singled_out_and_diverted_and_the_others_land() {
+    for exactly in [true, false] {
+        let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+        let bench = if exactly {
+            Bench::exactly_once(700, &server, &offsets)
+        } else {
+            Bench::with(700, None, server.clone(), offsets.clone(), Proof::not_needed())
+        };
+        server.refuse([3, 17, 18, 300, 699]);
+        bench.assign(&[(0, &queue)]).await;
+        queue.put_values((0..1400).map(|offset| (offset, Some(record(offset)))));
+        bench.eventually("all is committed", |_| offsets.of(0) == Some(1400)).await;
+        assert_eq!((server.rows_of(TABLE), server.rows_of("errors")), (1395, 5), "exactly once: {exactly}");
+        let sums = bench.sums();
+        assert_eq!((sums.placed[&2], sums.diverted[&Reason::RefusedByServer], sums.held), (1395, 5, 0));
+        let (refused, taken) = server.attempts(TABLE);
+        assert!(refused + taken < 150, "{refused} refused and {taken} taken: row by row is not meant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_while_a_block_is_taken_apart_doubles_nothing_even_if_the_server_changes_its_mind() {
+    let (server, offsets) = (Server::default(), Offsets::default());
+    let bad = [3, 17, 18, 300, 699, 700, 1200];
+    server.refuse(bad);
+    for round in 0..40_u64 {
+        let bench = Bench::exactly_once(600 + 10 * round, &server, &offsets);
+        server.takes(Duration::from_micros(500 * (round % 5)));
+        let queue = Queue::default();
+        let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+        queue.put_values((start..1400).map(|offset| (offset, Some(record(offset)))));
+        queue.end();
+        pause(20 + 7 * (round % 11)).await;
+        bench.task.abort();
+        if round == 30 {
+            server.answer(TABLE, Some(About::Table));
+        }
+        if round == 33 {
+            server.answer(TABLE, None);
+            server.mend();
+        }
+    }
+    let (bench, queue) = (Bench::exactly_once(1000, &server, &offsets), Queue::default());
+    let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+    queue.put_values((start..1400).map(|offset| (offset, Some(record(offset)))));
+    queue.end();
+    bench.eventually("all is committed", |_| offsets.of(0) == Some(1400)).await;
+    let (placed, diverted) = (server.rows_of(TABLE), server.rows_of("errors"));
+    assert_eq!(placed + diverted, 1400, "{placed} placed, {diverted} diverted");
+    assert!(diverted <= bad.len() as u64);
 }

@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{budget::Share, proof::Moment, source::Source, tenure::Tenure};
-use crate::{delivery::Entry, kafka, lane::Batch, telemetry::Held};
+use super::{budget::Share, proof::Moment, source::Source, tenure::Tenure, writer::Parcel};
+use crate::{
+    delivery::{Entry, Split},
+    kafka,
+    lane::Batch,
+    telemetry::Held,
+};
 
 /// Where events go. Bounded: a thread that is ahead of the coordinator waits.
 pub(super) type Events = mpsc::Sender<Event>;
@@ -25,6 +30,12 @@ pub(super) enum Event {
     Released(Tenure),
     /// A block is placed or given up.
     Settled { tenure: Tenure, batch: u64, placed: bool },
+    /// The server refuses a block for some of its rows.
+    Refused(Parcel),
+    /// A block is taken apart so far; the reply comes when that is written.
+    Intend { tenure: Tenure, split: Split, reply: oneshot::Sender<()> },
+    /// A block was taken apart to its end, so many of its rows being diverted.
+    Apart { tenure: Tenure, batch: u64, epoch: Option<u32>, refused: u64 },
     /// A write to the group's offsets, begun at that moment, has its answer.
     Committed { tenures: Vec<Tenure>, begun: Moment, result: Result<(), kafka::Error> },
     /// What the group holds, read after a write failed.

@@ -8,10 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use prost::Message as _;
+
 use super::{
     committer::Ledger,
     proof::Proof,
     source::{Look, Source},
+    splitter::Messages,
     writer::{About, Refusal, Sink},
 };
 use crate::{
@@ -19,6 +22,7 @@ use crate::{
     delivery::Entry,
     epoch, kafka,
     lane::{Block, Message, Schema},
+    proto::{Envelope, XtcpFlatRecord},
 };
 
 /// The identity of the topic.
@@ -116,8 +120,10 @@ struct Answers {
     attempts: Vec<(String, u64, bool)>,
     /// Tokens of what was taken. What comes again under one of them is acknowledged and dropped.
     tokens: BTreeSet<String>,
-    /// Rows that were taken and not dropped.
-    rows: u64,
+    /// Rows that were taken and not dropped, by table.
+    rows: BTreeMap<String, u64>,
+    /// Offsets whose rows are refused, where each message is one row.
+    bad: BTreeSet<i64>,
     under_way: usize,
     most_under_way: usize,
 }
@@ -146,7 +152,22 @@ impl Server {
 
     /// Rows that were taken and not dropped.
     pub(super) fn rows(&self) -> u64 {
-        self.0.lock().expect("alive").rows
+        self.0.lock().expect("alive").rows.values().sum()
+    }
+
+    /// Refuses no row any more.
+    pub(super) fn mend(&self) {
+        self.0.lock().expect("alive").bad.clear();
+    }
+
+    /// Rows of a table.
+    pub(super) fn rows_of(&self, table: &str) -> u64 {
+        self.0.lock().expect("alive").rows.get(table).copied().unwrap_or_default()
+    }
+
+    /// Refuses blocks with the row of one of these offsets. Each message must be one row of the same table.
+    pub(super) fn refuse(&self, offsets: impl IntoIterator<Item = i64>) {
+        self.0.lock().expect("alive").bad.extend(offsets);
     }
 
     /// The tokens of what was taken.
@@ -178,15 +199,48 @@ impl Sink for Server {
             let mut answers = self.0.lock().expect("alive");
             answers.under_way -= 1;
             let refusal = answers.refusals.get(&block.target.table).copied();
+            let is_bad = block.target.epoch.is_some() && answers.bad.range(covered(token)).next().is_some();
+            let refusal = refusal.or(is_bad.then_some(About::Rows));
             answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
             if refusal.is_none() && answers.tokens.insert(token.to_owned()) {
-                answers.rows += block.rows;
+                *answers.rows.entry(block.target.table.clone()).or_default() += block.rows;
             }
             match refusal {
                 None => Ok(()),
                 Some(about) => Err(Refusal { about, cause: "as told".into() }),
             }
         })
+    }
+}
+
+/// The offsets of a block's rows, from its token: of a batch's range, or of a part of it.
+fn covered(token: &str) -> std::ops::Range<i64> {
+    let numbers = |text: &str| text.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let mut fields = token.split('/');
+    let Some((first, next)) = fields.nth(3).and_then(numbers) else { return 0..0 };
+    match fields.nth(1).and_then(|part| numbers(part.strip_prefix('r')?)) {
+        Some((from, to)) => first + from..first + to,
+        None => first..next,
+    }
+}
+
+/// The value of a message of one row of epoch 2.
+pub(super) fn record(number: i64) -> Vec<u8> {
+    let record = XtcpFlatRecord {
+        schema_version: 2,
+        record_counter: u64::try_from(number).expect("not negative"),
+        ..XtcpFlatRecord::default()
+    };
+    Envelope { row: vec![record] }.encode_length_delimited_to_vec()
+}
+
+/// A topic whose every message is [`record`] of its offset.
+pub(super) struct Records;
+
+impl Messages for Records {
+    fn range(&self, _: i32, first: i64, next: i64) -> Result<Vec<kafka::Fetched>, kafka::Error> {
+        let message = |offset| kafka::Fetched { offset, time_ms: None, payload: Some(record(offset)) };
+        Ok((first..next).map(message).collect())
     }
 }
 

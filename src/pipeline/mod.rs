@@ -18,6 +18,7 @@ mod event;
 #[cfg(test)]
 mod fake;
 mod gate;
+mod group;
 mod limits;
 mod partition;
 mod proof;
@@ -25,8 +26,10 @@ mod report;
 mod run;
 mod seat;
 mod shutdown;
+mod sight;
 mod sink;
 mod source;
+mod splitter;
 mod start;
 mod takeover;
 mod tenure;

@@ -1,19 +1,23 @@
 //! One partition while this process owns it: what is under way, and what the group is to hold.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use tokio::{sync::watch, task::JoinSet, time::Instant};
+use tokio::{
+    sync::{oneshot, watch},
+    task::JoinSet,
+    time::Instant,
+};
 
 use super::{tenure::Tenure, writer::Parcel};
 use crate::{
-    delivery::{Journal, Range, token},
-    lane::Counts,
+    delivery::{Journal, Range, Split, token},
+    lane::{Counts, Reason},
     telemetry::Held,
 };
 
@@ -53,6 +57,12 @@ pub(super) struct Partition {
     released: bool,
     stop: watch::Sender<bool>,
     foreign: Option<Instant>,
+    /// Blocks that wait to be taken apart.
+    refused: VecDeque<Parcel>,
+    /// One is being taken apart.
+    is_splitting: bool,
+    /// Who waits for it to be written how far.
+    intending: Option<oneshot::Sender<()>>,
 }
 
 impl Partition {
@@ -73,6 +83,9 @@ impl Partition {
             released: false,
             stop: watch::Sender::new(false),
             foreign: None,
+            refused: VecDeque::new(),
+            is_splitting: false,
+            intending: None,
         }
     }
 
@@ -107,7 +120,65 @@ impl Partition {
     pub(super) fn let_go(&mut self) -> Vec<Parcel> {
         let parcels: Vec<_> = self.journal.let_go().filter_map(|batch| self.waiting.remove(&batch)).flatten().collect();
         self.unsettled += parcels.len();
-        parcels
+        // What a former owner had begun to take apart is not sent whole.
+        let is_apart = |parcel: &Parcel| self.journal.split(parcel.range.next, &parcel.block.target.table).is_some();
+        let (apart, whole) = parcels.into_iter().partition(is_apart);
+        let apart: Vec<Parcel> = apart;
+        self.refused.extend(apart);
+        whole
+    }
+
+    /// The server refuses a block for some of its rows: it waits to be taken apart.
+    pub(super) fn refuse(&mut self, parcel: Parcel) {
+        self.refused.push_back(parcel);
+    }
+
+    /// The next block to be taken apart, if none is, and how far it was.
+    pub(super) fn next_to_split(&mut self) -> Option<(Parcel, Option<Split>)> {
+        if self.is_splitting {
+            return None;
+        }
+        let journal = &self.journal;
+        let left = |parcel: &Parcel| journal.split(parcel.range.next, &parcel.block.target.table).cloned();
+        let may = |parcel: &Parcel| left(parcel).is_some() || journal.has_room_for_split(parcel.range.next);
+        let index = self.refused.iter().position(may)?;
+        let left = self.refused.get(index).and_then(left);
+        self.is_splitting = true;
+        Some((self.refused.remove(index)?, left))
+    }
+
+    /// A block is taken apart so far; whoever waits is told when that is written.
+    pub(super) fn intend(&mut self, split: Split, reply: oneshot::Sender<()>) {
+        self.journal.set_split(split);
+        self.intending = Some(reply);
+        self.tell_intended();
+    }
+
+    /// Whether somebody waits for it to be written how far a block is taken apart.
+    pub(super) const fn is_intending(&self) -> bool {
+        self.intending.is_some()
+    }
+
+    /// Tells whoever waits, if it is written.
+    pub(super) fn tell_intended(&mut self) {
+        if self.journal.holds_splits()
+            && let Some(reply) = self.intending.take()
+        {
+            let _ = reply.send(());
+        }
+    }
+
+    /// A block of that epoch was taken apart to its end, so many of its rows being diverted.
+    pub(super) fn end_split(&mut self, batch: u64, epoch: Option<u32>, refused: u64) {
+        self.is_splitting = false;
+        if let Some((_, counts)) = self.batches.get_mut(&batch)
+            && let Some(placed) = epoch.and_then(|epoch| counts.placed.get_mut(&epoch))
+        {
+            let refused = refused.min(*placed);
+            *placed -= refused;
+            *counts.diverted.entry(Reason::RefusedByServer).or_default() += refused;
+        }
+        self.settle(batch, true);
     }
 
     /// A block's outcome.
@@ -125,6 +196,8 @@ impl Partition {
     /// Lets no further attempt begin.
     pub(super) fn stop(&mut self) {
         self.waiting.clear();
+        self.unsettled -= self.refused.len();
+        self.refused.clear();
         self.stop.send_replace(true);
     }
 

@@ -44,12 +44,14 @@ impl Report {
         }
     }
 
-    /// A block was not taken; it is sent again.
-    pub(super) fn refused(&self, tenure: Tenure, batch: u64, block: &Block, about: About, cause: &str) {
+    /// A block was not taken.
+    pub(super) fn refused(&self, tenure: Tenure, block: &Block, about: About, cause: &str) {
         let table = &block.target.table;
         let mut state = self.state();
-        state.open.insert(subject(about, table, tenure, batch), format!("`{table}`: {cause}"));
-        self.publish(&state);
+        if let Some(subject) = subject(about, table) {
+            state.open.insert(subject, format!("`{table}`: {cause}"));
+            self.publish(&state);
+        }
         if let Some(silent) = say(&mut state, about.class(), table) {
             let what = match about {
                 About::Server => "insert failed; it is repeated until it is acknowledged",
@@ -58,31 +60,23 @@ impl Report {
                 }
                 About::Schema => "the table is not as declared; its rows are held until it is",
                 About::Account => "the account may not insert; its rows are held until it may",
-                About::Rows => "the server refuses some of these rows; all of them are held and sent again",
+                About::Rows => "the server refuses some of these rows; they are singled out and diverted",
             };
             tracing::warn!(table, partition = tenure.partition, rows = block.rows, silent, cause, "{what}");
         }
     }
 
     /// A table has taken a block.
-    pub(super) fn taken(&self, tenure: Tenure, batch: u64, table: &str) {
+    pub(super) fn taken(&self, table: &str) {
         let mut state = self.state();
         let mut mended = false;
-        for about in [About::Server, About::Table, About::Schema, About::Account, About::Rows] {
-            mended |= state.open.remove(&subject(about, table, tenure, batch)).is_some();
+        for about in [About::Server, About::Table, About::Schema, About::Account] {
+            mended |= subject(about, table).is_some_and(|subject| state.open.remove(&subject).is_some());
         }
         self.publish(&state);
         if mended {
-            state.said.retain(|(_, of), _| of != table);
+            state.said.retain(|(kind, of), _| of != table || *kind == About::Rows.class());
             tracing::info!(table, "inserts are acknowledged again");
-        }
-    }
-
-    /// A block left with its partition.
-    pub(super) fn given_up(&self, tenure: Tenure, batch: u64, table: &str) {
-        let mut state = self.state();
-        if state.open.remove(&subject(About::Rows, table, tenure, batch)).is_some() {
-            self.publish(&state);
         }
     }
 
@@ -202,25 +196,25 @@ impl Report {
     }
 }
 
-/// What is out of order. The server is one, tables are many, and rows are refused block by block.
+/// What is out of order. The server is one, tables are many.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Server,
     Table(String),
     Schema(String),
     Account(String),
-    Rows(String, Tenure, u64),
 }
 
-fn subject(about: About, table: &str, tenure: Tenure, batch: u64) -> Subject {
+/// `None` for rows, which are nobody's trouble but their own.
+fn subject(about: About, table: &str) -> Option<Subject> {
     let table = table.to_owned();
-    match about {
+    Some(match about {
         About::Server => Subject::Server,
         About::Table => Subject::Table(table),
         About::Schema => Subject::Schema(table),
         About::Account => Subject::Account(table),
-        About::Rows => Subject::Rows(table, tenure, batch),
-    }
+        About::Rows => return None,
+    })
 }
 
 fn say(state: &mut State, kind: &'static str, of: &str) -> Option<u64> {

@@ -12,8 +12,9 @@ use super::{
     budget::Budget,
     caught_up::{self, Goal},
     committer::Ledger,
-    coordinator::{Coordinator, Group, Parts},
+    coordinator::{Coordinator, Parts},
     event::{Control, Event, Events, Fatal, QUEUE, Unfinished},
+    group::Group,
     limits::Limits,
     proof::Proof,
     report::Report,
@@ -28,7 +29,7 @@ use crate::{
     config::{self, Config, Delivery, Secret},
     delivery::Reset,
     http::{self, Health, Server},
-    kafka::{self, Admin, Consumer, ConsumerOptions, Transactions},
+    kafka::{self, Admin, Consumer, ConsumerOptions, Fetcher, Transactions},
     telemetry::Telemetry,
 };
 
@@ -174,7 +175,7 @@ impl Running {
         let report = Report::new(telemetry.clone(), health.clone());
         let budget = Budget::new(config.limits.memory_bytes);
         let equipment = Equipment {
-            schema: start.schema,
+            schema: start.schema.clone(),
             topic: topic.clone(),
             limits: Limits::new(config.batch),
             budget: budget.clone(),
@@ -204,7 +205,9 @@ impl Running {
             }
             None => Arc::new(consumer.offsets()),
         };
-        let parts = Parts { topic, exactly_once, workers, writer, ledger, proof, report, budget };
+        let messages = Arc::new(Fetcher::new(&config.kafka));
+        let schema = start.schema;
+        let parts = Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
         Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled })

@@ -12,7 +12,7 @@ use crate::{
     proxy::Mode,
     run::{CAUGHT_UP, Rows, before_clickhouse, create_tables, rows, wait_for_rows},
     support::{Database, bench},
-    topic::Topic,
+    topic::{Topic, message},
 };
 
 /// The group finds out soon that a member is gone.
@@ -258,4 +258,33 @@ async fn a_server_that_does_not_remember_is_refused_and_asked_for_by_name() {
     let mut ingest = Ingest::start(&database, &topic, &by_name, &off);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
     assert_eq!(rows(&database, 2).await, all(100));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_the_server_refuses_are_diverted_with_what_it_said_and_the_others_land() {
+    let (database, topic) = bench("refuses", 2).await;
+    create_tables(&database).await;
+    let check = "ALTER TABLE {db}.xtcp_flat_records_v2 ADD CONSTRAINT refused CHECK record_counter % 97 != 0";
+    database.execute(check).await;
+    topic.send(0, (0..60_u64).map(|n| message(2, n * 10..n * 10 + 10)));
+    topic.send(1, (60..120_u64).map(|n| message(2, n * 10..n * 10 + 10)));
+    // Killed in the middle, now and then.
+    for pause in [300, 800, 1_500] {
+        let mut ingest = Ingest::start(&database, &topic, &SESSION, &[]);
+        ingest.wait_for_log("taken over");
+        thread::sleep(Duration::from_millis(pause));
+        ingest.signal("KILL");
+    }
+    let mut ingest = Ingest::start(&database, &topic, &SESSION, &[]);
+    ingest.wait_until("committed", |_| topic.total_committed() == 120);
+    assert_eq!(rows(&database, 2).await, all(1_187));
+    let errors = "{db}.xtcp_flat_records_errors WHERE reason = 'refused_by_server'";
+    assert_eq!(database.count(errors).await, 13);
+    let whole = format!("{errors} AND record = 7 AND offset = 9 AND partition = 0 AND length(raw_message) > 10");
+    assert_eq!(database.count(&whole).await, 1, "97 is the eighth record of the tenth message");
+    assert_eq!(
+        database.count(&format!("{errors} AND (err LIKE '%469%' OR err LIKE '%what it said is lost%')")).await,
+        13
+    );
+    assert_eq!(ingest.get("/readyz").0, 200);
 }
