@@ -13,7 +13,7 @@ RELEASED := $(or $(CARGO_TARGET_DIR),target)/release/xtcp-ingest
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak compare bench-check up down clean-dev test-dev chaos chaos-ci test-chaos python build release
+.PHONY: help demo test lint soak compare bench-check up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,16 @@ chaos-ci: python build ## the same with fixed seeds, for 6 minutes at most
 test-chaos: python build ## show that the harness notices what is lost, doubled or altered
 	@$(STACK) install
 	@$(CHAOS) self-check
+
+# Built beside the other and put away: what stays in target/ is the product.
+SABOTAGED := $(DEV_DIR)/xtcp-ingest-without-intents
+
+test-intents: python ## show that the harness notices a build that leaves the intents out
+	cargo build --locked --features without_intents
+	@mkdir -p $(DEV_DIR) && cp $(BINARY) $(SABOTAGED)
+	cargo build --locked
+	@$(STACK) install
+	@SEED=1 RUNS=8 SCENARIO=kill_ingest XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(SABOTAGED) $(PYTHON) -m chaos sabotaged
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \

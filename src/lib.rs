@@ -9,6 +9,7 @@ pub mod bootstrap;
 pub mod cli;
 pub mod clickhouse;
 pub mod config;
+pub mod delivery;
 pub mod epoch;
 pub mod fleet;
 #[cfg(test)]

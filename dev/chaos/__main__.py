@@ -10,7 +10,7 @@ from stack import paths
 from stack.say import line
 from stack.trouble import Trouble
 
-from . import evidence, faults, self_check
+from . import evidence, faults, sabotaged, self_check
 from .options import Options
 from .plan import Plan
 from .product import Product
@@ -55,6 +55,8 @@ def _all(options, product):
         services.start()
         if sys.argv[1:] == ["self-check"]:
             return self_check.run(services, options, product)
+        if sys.argv[1:] == ["sabotaged"]:
+            return sabotaged.run(services, options, product)
         for number in range(options.runs):
             # A run is not begun that would end too late.
             if time.monotonic() - begin + summary.longest_seconds > 60 * options.minutes:

@@ -14,6 +14,10 @@ _ODDITIES = "all=2"
 # Records of one chunk have numbers from here on; those of faults have one as well.
 STRIDE = 10_000
 
+# It asks for the topic's partitions before it sends anything.
+_NOTHING_SENT = "error: metadata of "
+_PAUSE = 0.5
+
 
 class Generator:
     """Sends chunk after chunk until it is told to stop. The same seed gives the same chunks."""
@@ -60,6 +64,11 @@ class Generator:
             with open(log, "ab") as said:
                 self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said)
                 out, _ = self._child.communicate()
+            if self._child.returncode and _NOTHING_SENT in log.read_text(errors="replace"):
+                # The broker was away when it began.
+                log.unlink()
+                self._stop.wait(_PAUSE)
+                continue
             if self._child.returncode:
                 self.failure = f"the generator ended with {self._child.returncode}: {paths.shown(log)}"
                 return

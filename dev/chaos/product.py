@@ -21,10 +21,17 @@ class Product:
         elif delivery != "at_least_once":
             raise Trouble(f"{binary} has no setting for the delivery, so it can't be run as {delivery}")
 
+    def apply_command(self, world):
+        """Makes the tables. A member that is killed while it does so would leave its lease behind for minutes."""
+        command = [self.binary, "schema", "apply", "--bootstrap-topics", "false", "--platform", "single"]
+        command += ["--clickhouse-url", f"http://127.0.0.1:{world.front.port}", "--clickhouse-database", world.database]
+        return [*command, "--retention-days", 0, "--errors-retention-days", 0]
+
     def member_command(self, world, slot, port):
         """`run` of one member, through its proxy."""
         plan = world.plan
         command = self._run(world, world.group, world.database, port)
+        command += ["--bootstrap-tables", "false"]
         command += ["--batch-rows", plan.batch_rows, "--batch-age", f"{plan.batch_age_ms}ms"]
         command += ["--clickhouse-insert-timeout", f"{plan.insert_timeout_seconds}s"]
         command += ["--shutdown-timeout", f"{SHUTDOWN_SECONDS}s"]
@@ -49,4 +56,6 @@ class Product:
         command += ["--kafka-topic", world.topic, "--kafka-group", group, "--bootstrap-topics", "false"]
         command += ["--clickhouse-url", f"http://127.0.0.1:{port}", "--clickhouse-database", database]
         command += ["--http-listen", "127.0.0.1:0", "--retention-days", 0, "--errors-retention-days", 0]
+        # The engine here has no Keeper.
+        command += ["--platform", "single"]
         return command

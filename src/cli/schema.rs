@@ -68,6 +68,7 @@ impl Scope for Bootstrap {
             "clickhouse.insert_timeout",
             "clickhouse.writers",
             "clickhouse.insert_settings",
+            "delivery",
             "workers",
             "shutdown_timeout",
             "http.listen",

@@ -47,7 +47,7 @@ pub(super) struct Request<'a> {
     pub statement: &'a str,
     /// URL arguments: the statement if the body isn't it, settings, parameters.
     pub arguments: &'a [(&'a str, &'a str)],
-    pub body: Bytes,
+    pub body: reqwest::Body,
     pub timeout: Duration,
 }
 
@@ -105,7 +105,8 @@ impl Client {
     pub async fn ping(&self) -> Result<(), Error> {
         let sql = "SELECT 1";
         let body = Bytes::from_static(sql.as_bytes());
-        let reply = self.send(Request { statement: sql, arguments: &[], body, timeout: PING_TIMEOUT }).await?;
+        let reply =
+            self.send(Request { statement: sql, arguments: &[], body: body.into(), timeout: PING_TIMEOUT }).await?;
         if reply.trim_ascii() == b"1" {
             return Ok(());
         }
@@ -122,7 +123,7 @@ impl Client {
     }
 
     pub(super) async fn send_statement(&self, sql: &str, arguments: &[(&str, &str)]) -> Result<Bytes, Error> {
-        let body = Bytes::copy_from_slice(sql.as_bytes());
+        let body = sql.to_owned().into();
         self.send(Request { statement: sql, arguments, body, timeout: STATEMENT_TIMEOUT }).await
     }
 

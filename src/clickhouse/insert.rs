@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Client, Error, client::Request, error::shortened, quoted};
+use super::{Client, Error, Guard, body::Guarded, client::Request, error::shortened, quoted};
 
 /// A block and where it goes.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,9 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     // A block's types are the table's, or a value could be altered on its last metre: the server would cast UInt64 to
     // UInt32 without a word.
     ("input_format_native_allow_types_conversion", "0"),
+    // A block that comes again under its token is dropped, and what views behind the table made of it with it.
+    ("insert_deduplicate", "1"),
+    ("deduplicate_blocks_in_dependent_materialized_views", "1"),
     // Neither cut a block nor glue blocks.
     ("max_insert_block_size", "1000000000"),
     ("min_insert_block_size_rows", "0"),
@@ -39,6 +42,19 @@ impl Client {
     /// # Errors
     /// When the server refuses it, or whether it was written isn't known.
     pub async fn insert(&self, insert: &Insert<'_>) -> Result<(), Error> {
+        self.insert_body(insert, insert.body.clone().into()).await
+    }
+
+    /// As [`Client::insert`]; goes on sending only as long as `guard` lets it.
+    ///
+    /// # Errors
+    /// As there, and when the guard said no: then nothing was written.
+    pub async fn insert_guarded(&self, insert: &Insert<'_>, guard: Guard) -> Result<(), Error> {
+        let body = reqwest::Body::wrap(Guarded::new(insert.body.clone(), guard));
+        self.insert_body(insert, body).await
+    }
+
+    async fn insert_body(&self, insert: &Insert<'_>, body: reqwest::Body) -> Result<(), Error> {
         let columns: Vec<String> = insert.columns.iter().map(|name| quoted(name)).collect();
         let table = format!("{}.{}", quoted(self.database()), quoted(insert.table));
         let statement = format!("INSERT INTO {table} ({}) FORMAT Native", columns.join(", "));
@@ -50,12 +66,7 @@ impl Client {
         arguments.extend(insert.settings.iter().copied().filter(|(name, _)| !fixed(name)));
         arguments.extend(SETTINGS);
         let shown = format!("INSERT INTO {table} ({} columns) FORMAT Native", insert.columns.len());
-        let request = Request {
-            statement: &shown,
-            arguments: &arguments,
-            body: insert.body.clone(),
-            timeout: self.insert_timeout,
-        };
+        let request = Request { statement: &shown, arguments: &arguments, body, timeout: self.insert_timeout };
         let reply = self.send(request).await?;
         if reply.is_empty() {
             return Ok(());

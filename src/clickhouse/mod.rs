@@ -3,6 +3,7 @@
 //! It knows tables and bytes, no records. It never tries twice: what a fault means is said by [`Class`], what is done about
 //! it is the caller's business.
 
+mod body;
 mod class;
 mod client;
 mod error;
@@ -11,6 +12,7 @@ mod insert;
 mod query;
 mod settings;
 
+pub use body::Guard;
 pub use class::{Class, Code, KNOWN};
 pub use client::Client;
 pub use error::Error;

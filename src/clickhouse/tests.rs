@@ -48,9 +48,12 @@ fn read_request(stream: &mut TcpStream) -> String {
         let n = stream.read(&mut chunk).expect("a request");
         read.extend_from_slice(&chunk[..n]);
         let text = String::from_utf8_lossy(&read);
+        if n == 0 {
+            return text.into_owned();
+        }
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
         let length = head.lines().find_map(|l| l.to_lowercase().strip_prefix("content-length: ").map(str::to_owned));
-        if n == 0 || body.len() >= length.map_or(0, |l| l.parse().expect("a length")) {
+        if body.len() >= length.map_or(0, |l| l.parse().expect("a length")) {
             return text.into_owned();
         }
     }
@@ -97,8 +100,10 @@ async fn an_insert_sends_its_statement_settings_and_body() {
     let expected = [
         ("async_insert", "0"),
         ("decompress", "1"),
+        ("deduplicate_blocks_in_dependent_materialized_views", "1"),
         ("http_write_exception_in_output_format", "0"),
         ("input_format_native_allow_types_conversion", "0"),
+        ("insert_deduplicate", "1"),
         ("insert_quorum", "2"),
         ("max_insert_block_size", "1000000000"),
         ("max_threads", "5"),
@@ -111,6 +116,26 @@ async fn an_insert_sends_its_statement_settings_and_body() {
     assert!(first.starts_with("POST "), "{first}");
     let head = head.to_lowercase();
     assert!(head.contains("x-clickhouse-user: someone") && head.contains("x-clickhouse-key: hunter2"), "{head}");
+}
+
+#[tokio::test]
+async fn a_guarded_body_is_sent_whole_or_broken_off() {
+    let body = Bytes::from(vec![b'x'; 300_000]);
+    let (address, requests) = server(vec![reply("200 OK", "", "")]);
+    let guard: Guard = std::sync::Arc::new(|| true);
+    client(&address).insert_guarded(&insert(&body), guard).await.expect("acknowledged");
+    let request = requests.recv().expect("a request");
+    assert!(request.to_lowercase().contains("content-length: 300000"), "its end has to be known beforehand");
+    assert_eq!(request.split_once("\r\n\r\n").expect("head and body").1.len(), 300_000);
+
+    // The guard changes its mind in the middle.
+    let (address, requests) = server(vec![Act::Hang]);
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let guard: Guard = std::sync::Arc::new(move || asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 2);
+    let error = client(&address).insert_guarded(&insert(&body), guard).await.expect_err("broken off");
+    assert!(error.to_string().contains("broken off"), "{error}");
+    let request = requests.recv_timeout(Duration::from_secs(5)).expect("the server's end of it");
+    assert!(request.split_once("\r\n\r\n").is_none_or(|(_, body)| body.len() < 300_000), "no whole body came");
 }
 
 #[tokio::test]

@@ -14,7 +14,9 @@ use url::Url;
 use super::{
     kind::Value,
     merge::Merged,
-    model::{Batch, Bootstrap, ClickHouse, Config, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret},
+    model::{
+        Batch, Bootstrap, ClickHouse, Config, Delivery, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret,
+    },
     origin::Origin,
     problem::Problem,
     units,
@@ -42,6 +44,10 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             insert_timeout: values.span("clickhouse.insert_timeout"),
             writers: values.count("clickhouse.writers"),
             insert_settings: values.map("clickhouse.insert_settings"),
+        },
+        delivery: match values.text("delivery").as_str() {
+            "at_least_once" => Delivery::AtLeastOnce,
+            _ => Delivery::ExactlyOnce,
         },
         batch: Batch {
             rows: values.number("batch.rows"),
@@ -98,8 +104,29 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             config.kafka.topic,
         )));
     }
+    if config.delivery == Delivery::ExactlyOnce {
+        problems.extend(what_exactly_once_rules_out(&config.kafka).map(Problem::Contradiction));
+    }
     debug_assert!(values.all_taken(), "a setting is read, checked and then not used");
     config
+}
+
+/// Properties that would take the ground from under the protocol.
+fn what_exactly_once_rules_out(kafka: &Kafka) -> impl Iterator<Item = String> {
+    let allowed: [(&str, &[&str]); 2] = [
+        ("isolation.level", &["read_committed"]),
+        ("auto.offset.reset", &["smallest", "earliest", "beginning", "largest", "latest", "end"]),
+    ];
+    allowed.into_iter().filter_map(|(name, allowed)| {
+        let given = kafka.properties.get(name)?.reveal();
+        (!allowed.contains(&given)).then(|| {
+            let allowed = allowed.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+            format!(
+                "`delivery` is `exactly_once`, and the property `{name}` is `{given}`: it can be {allowed} then; give \
+                 another, or `delivery = \"at_least_once\"`"
+            )
+        })
+    })
 }
 
 fn password(values: &Values<'_>, problems: &mut Vec<Problem>) -> Secret {

@@ -173,10 +173,12 @@ pub(super) fn is_log_filter(text: &str) -> bool {
 }
 
 /// librdkafka properties that have settings of their own, or that the delivery stands on.
-const RESERVED_PROPERTIES: [&str; 6] = [
+const RESERVED_PROPERTIES: [&str; 8] = [
     "bootstrap.servers",
     "metadata.broker.list",
     "group.id",
+    "transactional.id",
+    "transaction.timeout.ms",
     "enable.auto.commit",
     "enable.auto.offset.store",
     "enable.partition.eof",
@@ -199,6 +201,8 @@ pub(super) fn is_free_insert_setting(name: &str) -> bool {
                 | "default_format"
                 | "async_insert"
                 | "insert_deduplication_token"
+                | "insert_deduplicate"
+                | "deduplicate_blocks_in_dependent_materialized_views"
                 | "max_insert_block_size"
                 | "min_insert_block_size_rows"
                 | "min_insert_block_size_bytes"

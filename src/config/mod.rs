@@ -27,7 +27,9 @@ mod units;
 
 pub use kind::Kind;
 pub use load::{Loaded, Sources, flag, load};
-pub use model::{Batch, Bootstrap, ClickHouse, Config, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret};
+pub use model::{
+    Batch, Bootstrap, ClickHouse, Config, Delivery, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret,
+};
 pub use origin::{Given, Origin};
 pub use problem::{Error, Problem};
 pub use reference::{example, page};

@@ -9,6 +9,8 @@ pub struct Config {
     pub kafka: Kafka,
     /// The server and how it is reached.
     pub clickhouse: ClickHouse,
+    /// What is promised of each record.
+    pub delivery: Delivery,
     /// When a lane closes its batch.
     pub batch: Batch,
     /// Bounds of the process.
@@ -54,6 +56,16 @@ pub enum Framing {
     Delimited,
     /// A Confluent header (magic 0, schema id, message indexes), then one envelope without a length.
     Confluent,
+}
+
+/// What is promised of each record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Delivery {
+    /// It is placed, or diverted, once.
+    #[default]
+    ExactlyOnce,
+    /// It is placed, or diverted; more than once perhaps, after a crash.
+    AtLeastOnce,
 }
 
 /// The server and how it is reached.

@@ -110,7 +110,8 @@ pub static ALL: &[Setting] = &[
             flag: "kafka-property",
             rule: kind::is_free_property,
             allowed: "any librdkafka property but those that this service sets itself (`bootstrap.servers`, `group.id`, \
-                      `enable.auto.commit`, `enable.auto.offset.store`, `enable.partition.eof`)",
+                      `transactional.id`, `transaction.timeout.ms`, `enable.auto.commit`, `enable.auto.offset.store`, \
+                      `enable.partition.eof`)",
         },
         Preset::Absent,
     )
@@ -140,8 +141,9 @@ pub static ALL: &[Setting] = &[
             flag: "clickhouse-insert-setting",
             rule: kind::is_free_insert_setting,
             allowed: "any ClickHouse setting but those that this service sends itself (`async_insert`, \
-                      `insert_deduplication_token`, `max_insert_block_size`, `min_insert_block_size_rows`, \
-                      `min_insert_block_size_bytes`, and the parameters of the request)",
+                      `insert_deduplicate`, `insert_deduplication_token`, \
+                      `deduplicate_blocks_in_dependent_materialized_views`, `max_insert_block_size`, \
+                      `min_insert_block_size_rows`, `min_insert_block_size_bytes`, and the parameters of the request)",
         },
         Preset::Absent,
     )
@@ -157,6 +159,10 @@ pub static ALL: &[Setting] = &[
         ),
     of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
         "Open and closed batches of all partitions together: above it no message is read until an insert is done.",
+    ),
+    of("delivery", Kind::Choice(&["exactly_once", "at_least_once"]), Preset::Text("exactly_once")).doc(
+        "What is promised of each record: `exactly_once`, or `at_least_once` for a server that doesn't recognise a block \
+         that is sent again: rows may be doubled after a crash. docs/delivery.md says what either stands on.",
     ),
     of("workers", Kind::Number { min: 1, max: 256 }, Preset::Cores).doc("Threads that decode; one per core unless given."),
     of("shutdown_timeout", Kind::Span { min: Duration::ZERO, max: HOUR }, Preset::Text("30s"))

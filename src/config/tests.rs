@@ -70,13 +70,32 @@ fn all_problems_come_at_once_each_with_its_place() {
             "  environment variable `XTCP_INGEST_WORKER` is no setting; the nearest is `XTCP_INGEST_WORKERS`",
             "  x.toml:2: `kafka.topic` can't be `a b`; allowed is 1 to 249 letters, digits, `.`, `_` or `-`",
             "  x.toml:7: `kafka.properties` can't be given an entry `group.id`; allowed is any librdkafka property but \
-             those that this service sets itself (`bootstrap.servers`, `group.id`, `enable.auto.commit`, \
-             `enable.auto.offset.store`, `enable.partition.eof`)",
+             those that this service sets itself (`bootstrap.servers`, `group.id`, `transactional.id`, \
+             `transaction.timeout.ms`, `enable.auto.commit`, `enable.auto.offset.store`, `enable.partition.eof`)",
             "  x.toml:5: `batch.rows` can't be `0`; allowed is a whole number from 1 to 10000000",
             "  XTCP_INGEST_WORKERS: `workers` can't be `many`; allowed is a whole number from 1 to 256",
             "  --batch-age: `batch.age` can't be `5`; allowed is a duration from 1ms to 1h, with its unit",
         ]
     );
+}
+
+#[test]
+fn what_exactly_once_stands_on_is_not_to_be_taken_away() {
+    for (property, is_allowed) in [
+        ("isolation.level=read_committed", true),
+        ("isolation.level=read_uncommitted", false),
+        ("auto.offset.reset=latest", true),
+        ("auto.offset.reset=error", false),
+    ] {
+        let given = ("kafka.properties", property);
+        let exactly = loaded("", &[], &[given]);
+        assert_eq!(exactly.is_ok(), is_allowed, "{property}");
+        if let Err(problem) = exactly {
+            assert!(problem.contains("at_least_once") && !problem.contains('\n'), "{problem}");
+        }
+        let config = loaded("", &[], &[given, ("delivery", "at_least_once")]).expect("allowed").config;
+        assert_eq!(config.delivery, Delivery::AtLeastOnce);
+    }
 }
 
 #[test]

@@ -307,7 +307,8 @@ mod tests {
     fn every_reason_can_be_asked_for_and_all_means_all() {
         let counts = faults("all=2", 0, MESSAGE).expect("known names");
         assert_eq!(counts.len(), FAULTS.len());
-        for reason in Reason::ALL {
+        // No value makes a server refuse a row; its tables' constraints do.
+        for reason in Reason::ALL.into_iter().filter(|reason| *reason != Reason::RefusedByServer) {
             assert!(pieces(&counts, reason) >= 2, "{reason}");
         }
     }

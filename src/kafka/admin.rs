@@ -15,7 +15,7 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
-use super::{Error, Watermarks, client, context::Plain, watermarks};
+use super::{Error, Watermarks, client, context::Plain, identity, watermarks};
 use crate::config;
 
 /// How long one exchange with the cluster may take.
@@ -135,6 +135,25 @@ impl Admin {
     /// No broker answers.
     pub async fn brokers(&self) -> Result<usize, Error> {
         self.blocking("metadata".into(), |client| Ok(client.fetch_metadata(None, TIMEOUT)?.brokers().len())).await
+    }
+
+    /// The identity of a topic, which one that is created again under the same name doesn't share; `None` if there is no
+    /// such topic.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn topic_id(&self, topic: &str) -> Result<Option<String>, Error> {
+        let name = topic.to_owned();
+        let id = self
+            .blocking(format!("identity of `{topic}`"), move |client| {
+                // SAFETY: the client lives until the call ends.
+                unsafe { identity::topic_id(client.client().native_ptr(), &name, TIMEOUT) }
+            })
+            .await;
+        match id {
+            Err(error) if error.is_unknown_topic() => Ok(None),
+            other => other.map(Some),
+        }
     }
 
     /// Where these partitions begin and end now.

@@ -9,21 +9,45 @@ use std::{
 use rdkafka::{
     Offset, TopicPartitionList,
     consumer::{BaseConsumer, CommitMode, Consumer as _},
+    types::RDKafkaErrorCode,
 };
 
-use super::{Error, context::Group};
+use super::{Error, Watermarks, context::Group, identity, watermarks};
+use crate::delivery::Entry;
+
+/// How often a look is repeated while a transaction over the offsets is open.
+const UNSTABLE: Duration = Duration::from_millis(100);
 
 /// The group's offsets of one topic. Every call blocks until the group's coordinator has answered.
 #[derive(Clone)]
 pub struct Offsets {
     // Weak: the consumer leaves the group when its own thread lets go of it.
     consumer: Weak<BaseConsumer<Group>>,
+    topic: Arc<str>,
     brokers: Arc<str>,
 }
 
+/// What there is of some partitions, beside what the group holds of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The identity of the topic.
+    pub topic_id: String,
+    /// Where each partition begins and ends.
+    pub watermarks: Vec<Watermarks>,
+}
+
 impl Offsets {
-    pub(super) fn new(consumer: Weak<BaseConsumer<Group>>, brokers: &str) -> Self {
-        Self { consumer, brokers: brokers.into() }
+    pub(super) fn new(consumer: Weak<BaseConsumer<Group>>, topic: Arc<str>, brokers: &str) -> Self {
+        Self { consumer, topic, brokers: brokers.into() }
+    }
+
+    pub(super) fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// Does something with the consumer, if it is still in the group.
+    pub(super) fn with<T>(&self, call: impl FnOnce(&BaseConsumer<Group>) -> T) -> Result<T, Error> {
+        Ok(call(&*self.consumer("commit")?))
     }
 
     fn consumer(&self, what: &str) -> Result<Arc<BaseConsumer<Group>>, Error> {
@@ -47,40 +71,82 @@ impl Offsets {
         list.elements().iter().try_for_each(|element| element.error()).map_err(failed)
     }
 
-    /// What the group has committed for each of these partitions, whoever owns them; `None` where it has nothing.
+    /// What the group holds for each of these partitions, whoever owns them; `None` where it has nothing. A transaction
+    /// that is open over them is waited for, as long as the time lasts.
     ///
     /// # Errors
     /// The coordinator is away or refuses.
-    pub fn committed(&self, partitions: &[i32], timeout: Duration) -> Result<Vec<(i32, Option<i64>)>, Error> {
+    pub fn committed(&self, partitions: &[i32], timeout: Duration) -> Result<Vec<(i32, Option<Entry>)>, Error> {
         let what = "read of the group's offsets";
         let consumer = self.consumer(what)?;
         let group = consumer.context();
         let failed = |error| Error::new(what, &*group.brokers, &error);
-        let mut list = TopicPartitionList::with_capacity(partitions.len());
-        for &partition in partitions {
-            list.add_partition(&group.topic, partition);
+        let begin = std::time::Instant::now();
+        loop {
+            let mut list = TopicPartitionList::with_capacity(partitions.len());
+            for &partition in partitions {
+                list.add_partition(&group.topic, partition);
+            }
+            let left = timeout.saturating_sub(begin.elapsed());
+            let list =
+                consumer.committed_offsets(list, left).map_err(|error| failed(error).because(group.plain.reason()))?;
+            let elements = list.elements();
+            let errors = || elements.iter().filter_map(|element| element.error().err());
+            if errors().any(|error| error.rdkafka_error_code() == Some(RDKafkaErrorCode::UnstableOffsetCommit))
+                && begin.elapsed() + UNSTABLE < timeout
+            {
+                std::thread::sleep(UNSTABLE);
+                continue;
+            }
+            if let Some(error) = errors().next() {
+                return Err(failed(error));
+            }
+            return Ok(entries(&list));
         }
-        let list =
-            consumer.committed_offsets(list, timeout).map_err(|error| failed(error).because(group.plain.reason()))?;
-        list.elements()
-            .iter()
-            .map(|element| {
-                element.error().map_err(failed)?;
-                Ok((element.partition(), offset(element.offset())))
-            })
-            .collect()
     }
+
+    /// What there is of these partitions.
+    ///
+    /// # Errors
+    /// A broker is away, or the topic is.
+    pub fn survey(&self, partitions: &[i32], timeout: Duration) -> Result<Survey, Error> {
+        let what = "look at the topic";
+        let consumer = self.consumer(what)?;
+        let failed = |error| Error::new(what, &*self.brokers, &error).because(consumer.context().plain.reason());
+        let client = consumer.client().native_ptr();
+        // SAFETY: the consumer, and the client with it, lives until the end of this function.
+        let topic_id = unsafe { identity::topic_id(client, &self.topic, timeout) }.map_err(failed)?;
+        let watermarks = watermarks::fetch(&consumer, &self.topic, partitions, timeout).map_err(failed)?;
+        Ok(Survey { topic_id, watermarks })
+    }
+}
+
+/// Offsets and texts of a list. rdkafka gives up on a text that isn't UTF-8, which anybody may have written.
+fn entries(list: &TopicPartitionList) -> Vec<(i32, Option<Entry>)> {
+    // SAFETY: the list owns its elements, `cnt` of them, and each its text; all of it lives as long as `list`.
+    let raw = unsafe {
+        let list = &*list.ptr();
+        if list.elems.is_null() {
+            &[]
+        } else {
+            std::slice::from_raw_parts(list.elems, usize::try_from(list.cnt).unwrap_or(0))
+        }
+    };
+    let entry = |element: &rdkafka::bindings::rd_kafka_topic_partition_t| {
+        let text = if element.metadata.is_null() {
+            &[]
+        } else {
+            // SAFETY: as above.
+            unsafe { std::slice::from_raw_parts(element.metadata.cast::<u8>(), element.metadata_size) }
+        };
+        let metadata = String::from_utf8_lossy(text).into_owned();
+        (element.offset >= 0).then_some(Entry { offset: element.offset, metadata })
+    };
+    raw.iter().map(|element| (element.partition, entry(element))).collect()
 }
 
 impl fmt::Debug for Offsets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Offsets").finish_non_exhaustive()
-    }
-}
-
-const fn offset(offset: Offset) -> Option<i64> {
-    match offset {
-        Offset::Offset(offset) => Some(offset),
-        _ => None,
     }
 }

@@ -61,9 +61,9 @@ impl Consumer {
             .map_err(|error| failed("consumer", &error))?;
         let consumer = Arc::new(consumer);
         let _ = consumer.context().consumer.set(Arc::downgrade(&consumer));
-        consumer.subscribe(&[&topic]).map_err(|error| failed("subscription", &error))?;
+        consumer.subscribe(&[&*topic]).map_err(|error| failed("subscription", &error))?;
 
-        let offsets = Offsets::new(Arc::downgrade(&consumer), &kafka.brokers);
+        let offsets = Offsets::new(Arc::downgrade(&consumer), topic, &kafka.brokers);
         let stop = Arc::new(AtomicBool::new(false));
         let (left, closed) = mpsc::channel();
         let stopped = stop.clone();

@@ -7,6 +7,8 @@ use rdkafka::{
     config::RDKafkaLogLevel,
     consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol},
     error::{KafkaError, KafkaResult},
+    message::DeliveryResult,
+    producer::ProducerContext,
     types::{RDKafkaErrorCode, RDKafkaRespErr},
 };
 
@@ -63,6 +65,13 @@ impl ClientContext for Plain {
 }
 
 impl ConsumerContext for Plain {}
+
+// Of a producer that sends no messages.
+impl ProducerContext for Plain {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
+}
 
 /// The consumer's context: hands the life of partitions to the listener.
 pub(super) struct Group {

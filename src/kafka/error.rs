@@ -59,6 +59,12 @@ impl Error {
                     | Code::LeaderNotAvailable
                     | Code::NotLeaderForPartition
                     | Code::NetworkException
+                    // A broker that went while it was asked, and leaders on the move.
+                    | Code::DestroyBroker
+                    | Code::ReplicaNotAvailable
+                    | Code::OffsetNotAvailable
+                    | Code::FencedLeaderEpoch
+                    | Code::UnknownLeaderEpoch
                     | Code::CoordinatorLoadInProgress
                     | Code::CoordinatorNotAvailable
                     | Code::NotCoordinator

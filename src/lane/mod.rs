@@ -14,6 +14,7 @@ mod plan;
 mod read;
 mod reason;
 mod route;
+mod rows;
 mod schema;
 mod steps;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use divert::Diverted;
 pub use lane::Lane;
 pub use reason::Reason;
 pub use route::{Decoder, Filling, Outcome};
+pub use rows::RowSource;
 pub use schema::Schema;
 
 /// One message as the lane sees it; the payload stays where the Kafka client put it.

@@ -23,11 +23,13 @@ pub enum Reason {
     EnumValue,
     /// A time that its column can't hold.
     TimeOutOfRange,
+    /// The server refuses the row, alone as well as among others.
+    RefusedByServer,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Truncated,
         Self::WireType,
         Self::Malformed,
@@ -37,6 +39,7 @@ impl Reason {
         Self::UnknownEpoch,
         Self::EnumValue,
         Self::TimeOutOfRange,
+        Self::RefusedByServer,
     ];
 
     /// The code itself: never changes once released.
@@ -52,6 +55,7 @@ impl Reason {
             Self::UnknownEpoch => "unknown_epoch",
             Self::EnumValue => "enum_value",
             Self::TimeOutOfRange => "time_out_of_range",
+            Self::RefusedByServer => "refused_by_server",
         }
     }
 }

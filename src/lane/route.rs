@@ -167,6 +167,19 @@ impl<'a> Filling<'a> {
         }
     }
 
+    /// Takes in one record by itself, with nothing around it.
+    pub(super) fn push_record(&mut self, record: &[u8]) {
+        self.lane.range.get_or_insert((0, 1));
+        let message = Message { offset: 0, time_ms: None, payload: Some(record) };
+        self.record(message, record, 0, 0, record.len());
+    }
+
+    /// Takes in a piece that is diverted for what is not to be seen from it.
+    pub(super) fn push_diverted(&mut self, message: Message<'_>, piece: &Diverted<'_>) {
+        self.lane.range.get_or_insert((message.offset, message.offset + 1));
+        self.divert(message, piece);
+    }
+
     #[inline]
     fn record(&mut self, message: Message<'_>, payload: &[u8], index: u32, start: usize, end: usize) -> Outcome {
         if let Some(place) = self.decoder.guess(&payload[start..end])

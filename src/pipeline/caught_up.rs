@@ -16,7 +16,8 @@ use tokio::{sync::watch, time::interval};
 
 use super::committer::Ledger;
 use crate::{
-    kafka::Watermarks,
+    delivery::{Entry, Intents},
+    kafka::{self, Watermarks},
     telemetry::{self, Every, Telemetry},
 };
 
@@ -88,7 +89,7 @@ pub(super) async fn wait(
     while !goal.is_reached() {
         tick.tick().await;
         let (ledger, pending) = (ledger.clone(), goal.pending.iter().copied().collect::<Vec<_>>());
-        let answer = tokio::task::spawn_blocking(move || ledger.committed(&pending)).await;
+        let answer = tokio::task::spawn_blocking(move || reached(&*ledger, &pending)).await;
         match answer {
             Ok(Ok(committed)) => goal.look(&committed, &settled.borrow()),
             // The group's coordinator may still be loading, or be away for a while: it is asked again.
@@ -98,6 +99,20 @@ pub(super) async fn wait(
         show.at(&goal);
     }
     show.end();
+}
+
+/// How far the group is. What it holds of a topic that is no more says nothing of the one that has its name.
+fn reached(ledger: &dyn Ledger, partitions: &[i32]) -> Result<Vec<(i32, Option<i64>)>, kafka::Error> {
+    let entries = ledger.committed(partitions)?;
+    let intents = |entry: &Entry| Intents::decode(&entry.metadata, entry.offset).ok();
+    let topics: BTreeSet<_> =
+        entries.iter().filter_map(|(_, entry)| intents(entry.as_ref()?)).map(|i| i.topic).collect();
+    let now = if topics.is_empty() { None } else { Some(ledger.survey(&[])?.topic_id) };
+    let offset = |entry: Entry| {
+        let is_old = intents(&entry).is_some_and(|intents| Some(&intents.topic) != now.as_ref());
+        (!is_old).then_some(entry.offset)
+    };
+    Ok(entries.into_iter().map(|(partition, entry)| (partition, entry.and_then(offset))).collect())
 }
 
 /// A bar, or a line now and then.

@@ -11,28 +11,32 @@ use std::{
 };
 
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
     time::{Instant, Interval, MissedTickBehavior, interval, timeout_at},
 };
 
 use super::{
-    budget::Budget,
+    budget::{Budget, Share},
     committer::{Committer, Ledger, owned},
-    event::{Closed, Control, Event, Events, Fatal, Unfinished},
+    event::{Closed, Control, Event, Events, Fatal, Found, Unfinished},
     partition::Partition,
+    proof::Proof,
     report::Report,
-    source::Source,
+    splitter::{Messages, Splitter},
     tenure::Tenure,
     worker::{Command, Worker},
     writer::{Parcel, Writer},
 };
 use crate::{
-    kafka,
-    telemetry::{Memory, Rebalance},
+    delivery::Reset,
+    lane::{Block, Schema},
+    telemetry::Rebalance,
 };
 
-/// How often floors are committed.
+/// How often floors are committed. Intents are as soon as a batch waits for one.
 const COMMIT: Duration = Duration::from_millis(500);
+/// How long the group may take to say that a partition is not this process's, after the offsets said so.
+const FOREIGN: Duration = Duration::from_secs(120);
 /// How long inserts under way may take to be answered when their partition is revoked: what is not acknowledged by then
 /// is read again by the next owner, who waits meanwhile.
 const REVOKE: Duration = Duration::from_secs(5);
@@ -41,29 +45,39 @@ const LAST_COMMIT: Duration = Duration::from_secs(5);
 
 /// The coordinator. Runs until every sender of events is gone, or something fatal happens.
 pub(super) struct Coordinator {
-    topic: Arc<str>,
-    workers: Vec<Worker>,
+    pub(super) topic: Arc<str>,
+    /// Where to begin when the group holds nothing, if delivery is exactly once.
+    pub(super) exactly_once: Option<Reset>,
+    pub(super) workers: Vec<Worker>,
     writer: Arc<Writer>,
-    committer: Committer,
-    report: Arc<Report>,
+    splitter: Arc<Splitter>,
+    pub(super) committer: Committer,
+    pub(super) report: Arc<Report>,
     events: mpsc::Receiver<Event>,
+    pub(super) events_back: Events,
     /// What was asked while something else was being done.
-    later: VecDeque<Control>,
+    pub(super) later: VecDeque<Control>,
     tick: Interval,
-    partitions: BTreeMap<i32, Partition>,
-    generation: u64,
+    pub(super) partitions: BTreeMap<i32, Partition>,
+    pub(super) generation: u64,
+    /// What the take-over that is under way waits for.
+    pub(super) found: Option<Found>,
     /// No partition is read any more.
-    finishing: bool,
-    settled: watch::Sender<BTreeSet<i32>>,
-    budget: Arc<Budget>,
+    pub(super) finishing: bool,
+    pub(super) settled: watch::Sender<BTreeSet<i32>>,
+    pub(super) budget: Arc<Budget>,
 }
 
 /// What a coordinator works with.
 pub(super) struct Parts {
     pub(super) topic: Arc<str>,
+    pub(super) exactly_once: Option<Reset>,
     pub(super) workers: Vec<Worker>,
     pub(super) writer: Arc<Writer>,
+    pub(super) schema: Arc<Schema>,
+    pub(super) messages: Arc<dyn Messages>,
     pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) proof: Arc<Proof>,
     pub(super) report: Arc<Report>,
     pub(super) budget: Arc<Budget>,
 }
@@ -76,21 +90,33 @@ impl Coordinator {
         events: Events,
         receiver: mpsc::Receiver<Event>,
     ) -> (Self, watch::Receiver<BTreeSet<i32>>) {
-        let Parts { topic, workers, writer, ledger, report, budget } = parts;
+        let Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget } = parts;
+        let splitter = Arc::new(Splitter {
+            writer: writer.clone(),
+            messages,
+            schema,
+            topic: topic.clone(),
+            events: events.clone(),
+            report: report.clone(),
+        });
         let (settled, seen) = watch::channel(BTreeSet::new());
         let mut tick = interval(COMMIT);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let coordinator = Self {
             topic,
+            exactly_once,
             workers,
             writer,
-            committer: Committer::new(ledger, events, report.clone()),
+            splitter,
+            committer: Committer::new(ledger, events.clone(), report.clone(), proof),
             report,
             events: receiver,
+            events_back: events,
             later: VecDeque::new(),
             tick,
             partitions: BTreeMap::new(),
             generation: 0,
+            found: None,
             finishing: false,
             settled,
             budget,
@@ -107,8 +133,8 @@ impl Coordinator {
             };
             match control {
                 Control::Assigned { sources, reply } => {
-                    self.assign(sources);
-                    let _ = reply.send(Vec::new());
+                    let starts = self.assign(sources).await;
+                    let _ = reply.send(starts);
                 }
                 Control::Revoked { partitions, lost, reply } => {
                     self.revoke(&partitions, lost).await;
@@ -132,7 +158,7 @@ impl Coordinator {
     }
 
     /// Goes on with the flow until `done`, or the deadline; says whether it was done. What is asked meanwhile waits.
-    async fn flow_until(&mut self, deadline: Instant, done: impl Fn(&Self) -> bool) -> bool {
+    pub(super) async fn flow_until(&mut self, deadline: Instant, done: impl Fn(&Self) -> bool) -> bool {
         while !done(self) {
             match timeout_at(deadline, self.next()).await {
                 Err(_) => return done(self),
@@ -148,9 +174,9 @@ impl Coordinator {
         let event = tokio::select! {
             event = self.events.recv() => event.expect("the coordinator holds a sender"),
             _ = self.tick.tick() => {
-                self.committer.begin(self.partitions.values());
+                self.committer.begin(self.partitions.values_mut());
                 self.publish();
-                return None;
+                return self.foreign_for_too_long();
             }
         };
         match event {
@@ -171,57 +197,101 @@ impl Coordinator {
                     partition.settle(batch, placed);
                 }
             }
-            Event::Committed { offsets, result } => self.committer.committed(&mut self.partitions, &offsets, result),
-            Event::ReadBack { result } => self.committer.read_back(&mut self.partitions, result),
+            Event::Committed { tenures, begun, result } => {
+                self.committer.committed(&mut self.partitions, &tenures, begun, result);
+                self.let_go();
+            }
+            Event::ReadBack { result } => {
+                for partition in self.committer.read_back(&mut self.partitions, result) {
+                    self.lose(partition);
+                }
+                self.let_go();
+            }
+            Event::Refused(parcel) => {
+                if let Some(partition) = owned(&mut self.partitions, parcel.tenure) {
+                    if partition.is_stopped() {
+                        partition.settle(parcel.batch, false);
+                    } else {
+                        partition.refuse(parcel);
+                    }
+                }
+                self.let_go();
+            }
+            Event::Intend { tenure, split, reply } => {
+                if let Some(partition) = owned(&mut self.partitions, tenure) {
+                    partition.intend(split, reply);
+                }
+                self.let_go();
+            }
+            Event::Apart { tenure, batch, epoch, refused } => {
+                if let Some(partition) = owned(&mut self.partitions, tenure) {
+                    partition.end_split(batch, epoch, refused);
+                }
+                self.let_go();
+            }
+            Event::Surveyed(found) => self.found = Some(found),
+            Event::Identity(id) => {
+                if self.partitions.values().any(|partition| !partition.is_of(&id)) {
+                    return Some(Control::Fatal(Fatal::Recreated(self.topic.clone())));
+                }
+            }
             Event::Sight(sight) => self.look(&sight),
             Event::Trouble(error) => self.report.trouble("consumer", "the consumer has trouble and goes on", &error),
         }
         None
     }
 
-    /// A batch is closed: from here on its range is known, and its blocks are sent.
+    /// A batch is closed: its range is known, and its blocks are sent as soon as they may be.
     fn send(&mut self, tenure: Tenure, closed: Closed) {
         let Some(partition) = owned(&mut self.partitions, tenure).filter(|partition| !partition.is_stopped()) else {
             return;
         };
         let Closed { batch, held, shares } = closed;
-        let number = partition.begin(batch.next, batch.blocks.len(), held, batch.counts);
-        for (block, share) in batch.blocks.into_iter().zip(shares) {
-            let parcel = Parcel { tenure, batch: number, block, share, stop: partition.stopped() };
-            partition.sending.spawn(self.writer.clone().deliver(parcel));
+        let (number, range) = partition.begin(batch.first, batch.next, batch.blocks.len(), held, batch.counts);
+        let parcel = |(block, share): (Block, Share)| Parcel {
+            tenure,
+            batch: number,
+            range,
+            token: partition.token(range, &block.target.table),
+            block,
+            share,
+            stop: partition.stopped(),
+        };
+        let parcels = batch.blocks.into_iter().zip(shares).map(parcel).collect();
+        partition.keep(number, parcels);
+        self.let_go();
+    }
+
+    /// Sends what may be sent, and sees to it that what waits soon may.
+    fn let_go(&mut self) {
+        for partition in self.partitions.values_mut().filter(|partition| !partition.is_stopped()) {
+            for parcel in partition.let_go() {
+                partition.sending.spawn(self.writer.clone().deliver(parcel));
+            }
+            partition.tell_intended();
+            if let Some((parcel, left)) = partition.next_to_split() {
+                partition.sending.spawn(self.splitter.clone().run(parcel, left));
+            }
+        }
+        let waits = |partition: &Partition| partition.journal.waits() || partition.is_intending();
+        if !self.committer.is_in_doubt() && self.partitions.values().any(waits) {
+            self.committer.begin(self.partitions.values_mut());
         }
     }
 
-    fn assign(&mut self, sources: Vec<(i32, Box<dyn Source>)>) {
-        self.report.health.kafka.ok();
-        if sources.is_empty() {
-            return;
-        }
-        tracing::info!(partitions = ?sources.iter().map(|(partition, _)| partition).collect::<Vec<_>>(), "assigned");
-        self.report.telemetry.rebalance(Rebalance::Assigned);
-        if self.finishing {
-            return;
-        }
-        for (partition, source) in sources {
-            // A queue has one reader: what is still owned, which the group's protocol rules out, is taken from its worker
-            // before the new tenure begins on the same one.
-            let worker = match self.partitions.remove(&partition) {
-                Some(old) => {
-                    self.workers[old.worker].tell(Command::Forget(old.tenure));
-                    old.worker
-                }
-                None => self.least_busy(),
-            };
-            self.generation += 1;
-            let tenure = Tenure { partition, generation: self.generation };
-            self.partitions.insert(partition, Partition::new(tenure, worker));
-            self.workers[worker].tell(Command::Take { tenure, source });
-        }
+    /// The group's offset of a partition is not what this process wrote: the partition is somebody else's, and the group
+    /// will say so.
+    fn lose(&mut self, number: i32) {
+        let Some(partition) = self.partitions.get_mut(&number) else { return };
+        partition.lose();
+        self.workers[partition.worker].tell(Command::Forget(partition.tenure));
+        self.report.lost(number);
     }
 
-    fn least_busy(&self) -> usize {
-        let load = |worker: usize| self.partitions.values().filter(|partition| partition.worker == worker).count();
-        (0..self.workers.len()).min_by_key(|&worker| load(worker)).unwrap_or(0)
+    fn foreign_for_too_long(&self) -> Option<Control> {
+        let long = |partition: &Partition| partition.foreign_since().is_some_and(|since| since.elapsed() > FOREIGN);
+        let (number, _) = self.partitions.iter().find(|(_, partition)| long(partition))?;
+        Some(Control::Fatal(Fatal::Foreign(*number)))
     }
 
     /// Lets partitions go: what is acknowledged is committed, the rest is dropped and read again by the next owner.
@@ -236,6 +306,9 @@ impl Coordinator {
         for number in partitions {
             let Some(partition) = self.partitions.get_mut(number) else { continue };
             partition.stop();
+            if lost {
+                partition.end();
+            }
             if over {
                 partition.sending.abort_all();
             }
@@ -249,7 +322,9 @@ impl Coordinator {
             self.commit(|partition| partitions.contains(&partition.tenure.partition)).await;
         }
         for partition in partitions {
-            self.partitions.remove(partition);
+            if let Some(mut partition) = self.partitions.remove(partition) {
+                partition.end();
+            }
             self.report.telemetry.forget(&self.topic, *partition);
         }
     }
@@ -261,13 +336,13 @@ impl Coordinator {
             worker.tell(Command::Finish);
         }
         self.flow_until(deadline, |c| c.partitions.values().all(Partition::is_quiet)).await;
-        let batches = self.partitions.values().map(Partition::pending).sum();
+        let batches = self.partitions.values().map(|partition| partition.journal.pending()).sum();
         self.partitions.values_mut().for_each(|partition| {
             partition.stop();
             partition.sending.abort_all();
         });
         self.commit(|_| true).await;
-        let uncommitted = self.partitions.values().filter(|partition| partition.to_commit().is_some()).count();
+        let uncommitted = self.partitions.values().filter(|partition| partition.has_more_to_commit()).count();
         Unfinished { batches, uncommitted }
     }
 
@@ -280,85 +355,12 @@ impl Coordinator {
             if !self.flow_until(deadline, idle).await {
                 return;
             }
-            self.committer.begin(self.partitions.values().filter(|partition| which(partition)));
+            self.committer.begin(self.partitions.values_mut().filter(|partition| which(partition)));
             self.flow_until(deadline, idle).await;
-            if !self.partitions.values().any(|partition| which(partition) && partition.to_commit().is_some()) {
+            if !self.partitions.values().any(|partition| which(partition) && partition.has_more_to_commit()) {
                 return;
             }
         }
-    }
-
-    fn look(&mut self, sight: &kafka::Sight) {
-        self.report.connected(sight.connected);
-        for end in &sight.ends {
-            if let Some(partition) = self.partitions.get_mut(&end.partition) {
-                partition.end = Some(end.next);
-                partition.queued = end.queued_bytes;
-            }
-        }
-    }
-
-    /// Tells the gauges and whoever waits for the end.
-    fn publish(&self) {
-        for (number, partition) in &self.partitions {
-            if let Some(lag) = partition.lag() {
-                self.report.telemetry.lag(&self.topic, *number, lag);
-            }
-            if let Some(offset) = partition.committed {
-                self.report.telemetry.committed(&self.topic, *number, offset);
-            }
-        }
-        self.report.telemetry.memory(Memory {
-            open: self.budget.open() as u64,
-            sealed: self.budget.sealed() as u64,
-            queued: self.partitions.values().map(|partition| partition.queued).sum(),
-        });
-        let settled: BTreeSet<_> =
-            self.partitions.values().filter(|p| p.is_settled()).map(|p| p.tenure.partition).collect();
-        self.settled.send_if_modified(|seen| {
-            let changed = *seen != settled;
-            *seen = settled;
-            changed
-        });
-    }
-}
-
-/// The consumer's side of the coordinator: asks, and waits for the answer.
-pub(super) struct Group {
-    pub(super) events: Events,
-}
-
-impl Group {
-    fn ask<T>(&self, control: impl FnOnce(oneshot::Sender<T>) -> Control) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        self.events.blocking_send(Event::Control(control(reply))).ok()?;
-        answer.blocking_recv().ok()
-    }
-}
-
-impl kafka::Listener for Group {
-    fn assigned(&self, queues: Vec<(i32, kafka::Queue)>) -> Vec<kafka::Start> {
-        let sources = queues.into_iter().map(|(partition, queue)| (partition, Box::new(queue) as Box<dyn Source>));
-        let sources = sources.collect();
-        self.ask(|reply| Control::Assigned { sources, reply }).unwrap_or_default()
-    }
-
-    fn revoked(&self, partitions: &[i32], lost: bool) {
-        let partitions = partitions.to_vec();
-        let _ = self.ask(|reply| Control::Revoked { partitions, lost, reply });
-    }
-
-    fn sight(&self, sight: kafka::Sight) {
-        // One that is missed is followed by the next.
-        let _ = self.events.try_send(Event::Sight(sight));
-    }
-
-    fn trouble(&self, error: kafka::Error) {
-        let _ = self.events.try_send(Event::Trouble(error));
-    }
-
-    fn fatal(&self, error: kafka::Error) {
-        let _ = self.events.blocking_send(Event::Control(Control::Fatal(Fatal::Consumer(error))));
     }
 }
 

@@ -1,10 +1,12 @@
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     super::{
         event::QUEUE,
-        fake::{Offsets, Queue, Server, schema},
+        fake::{Failure, Offsets, Queue, Records, Server, TOPIC_ID, record, schema},
         limits::Limits,
+        proof::Moment,
+        source::Source,
         worker::Equipment,
         writer::About,
     },
@@ -12,7 +14,10 @@ use super::{
 };
 use crate::{
     config,
+    delivery::{Entry, Intents},
     http::Health,
+    kafka,
+    lane::Reason,
     telemetry::{Sums, Telemetry},
 };
 
@@ -26,24 +31,36 @@ struct Bench {
 }
 
 impl Bench {
-    /// Batches of ten rows, or of 50 ms.
+    /// Batches of ten rows, or of 50 ms, at least once.
     fn new() -> Self {
+        Self::with(10, None, Server::default(), Offsets::default(), Proof::not_needed())
+    }
+
+    /// The same exactly once.
+    fn exactly_once(rows: u64, server: &Server, offsets: &Offsets) -> Self {
+        let proof = Proof::within(Duration::from_secs(10));
+        Self::with(rows, Some(Reset::Earliest), server.clone(), offsets.clone(), proof)
+    }
+
+    fn with(rows: u64, exactly_once: Option<Reset>, server: Server, offsets: Offsets, proof: Proof) -> Self {
         let (events, receiver) = mpsc::channel(QUEUE);
-        let (server, offsets) = (Server::default(), Offsets::default());
+        let proof = Arc::new(proof);
         let telemetry = Arc::new(Telemetry::new());
         let report = Report::new(telemetry.clone(), Arc::new(Health::default()));
         let budget = Budget::new(usize::MAX);
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
-            limits: Limits::new(config::Batch { rows: 10, bytes: 1 << 30, age: Duration::from_millis(50) }),
+            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age: Duration::from_millis(50) }),
             budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),
         };
         let workers = (0..2).map(|number| Worker::start(number, equipment.clone()).expect("a thread")).collect();
-        let writer = Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone());
-        let parts = Parts { topic: "t".into(), workers, writer, ledger: Arc::new(offsets.clone()), report, budget };
+        let writer = Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone(), proof.clone());
+        let (ledger, messages, schema) = (Arc::new(offsets.clone()), Arc::new(Records), equipment.schema.clone());
+        let parts =
+            Parts { topic: "t".into(), exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         Self { events, server, offsets, telemetry, settled, task: tokio::spawn(coordinator.run()) }
     }
@@ -54,13 +71,13 @@ impl Bench {
         answer.await.expect("an answer")
     }
 
-    async fn assign(&self, partitions: &[(i32, &Queue)]) {
+    async fn assign(&self, partitions: &[(i32, &Queue)]) -> Vec<kafka::Start> {
         let sources = partitions.iter().map(|(partition, queue)| {
             let source: Box<dyn Source> = Box::new((*queue).clone());
             (*partition, source)
         });
         let sources = sources.collect();
-        self.ask(|reply| Control::Assigned { sources, reply }).await;
+        self.ask(|reply| Control::Assigned { sources, reply }).await
     }
 
     async fn revoke(&self, partitions: &[i32], lost: bool) {
@@ -175,7 +192,7 @@ async fn a_revocation_waits_for_the_answers_to_what_is_under_way() {
 async fn nothing_of_a_lost_partition_is_committed() {
     let (bench, queue, other) = (Bench::new(), Queue::default(), Queue::default());
     bench.assign(&[(0, &queue), (1, &other)]).await;
-    bench.offsets.fail(usize::MAX);
+    bench.offsets.fail(usize::MAX, Failure::Before);
     queue.put(0..10);
     bench.eventually("it is placed", |b| b.server.rows() == 10).await;
     // Right after a tick, the next one is half a second away.
@@ -184,7 +201,7 @@ async fn nothing_of_a_lost_partition_is_committed() {
     let before = bench.offsets.exchanges();
     bench.revoke(&[0], true).await;
     assert_eq!(bench.offsets.exchanges(), before, "the floor was there to be committed");
-    bench.offsets.fail(0);
+    bench.offsets.fail(0, Failure::Before);
     other.put(0..10);
     bench.eventually("the other is committed", |b| b.offsets.of(1) == Some(10)).await;
     pause(1200).await;
@@ -204,11 +221,14 @@ async fn what_belongs_to_an_ended_tenure_does_not_count_for_the_next() {
     again.put(0..10);
     pause(300).await;
     let old = Tenure { partition: 0, generation: 1 };
+    let ahead = Entry { offset: 99, metadata: String::new() };
     for batch in 0..3 {
         assert!(bench.events.send(Event::Settled { tenure: old, batch, placed: true }).await.is_ok());
     }
-    assert!(bench.events.send(Event::Committed { offsets: vec![(old, 10)], result: Ok(()) }).await.is_ok());
-    assert!(bench.events.send(Event::ReadBack { result: Ok(vec![(old, Some(99))]) }).await.is_ok());
+    assert!(
+        bench.events.send(Event::Committed { tenures: vec![old], begun: Moment::now(), result: Ok(()) }).await.is_ok()
+    );
+    assert!(bench.events.send(Event::ReadBack { result: Ok(vec![(old, Some(ahead))]) }).await.is_ok());
     pause(1200).await;
     assert_eq!((bench.offsets.of(0), bench.sums().held), (None, 10));
     bench.server.answer("errors", None);
@@ -219,14 +239,14 @@ async fn what_belongs_to_an_ended_tenure_does_not_count_for_the_next() {
 async fn after_a_failed_commit_nothing_is_written_before_the_group_was_asked() {
     let (bench, queue) = (Bench::new(), Queue::default());
     bench.assign(&[(0, &queue)]).await;
-    bench.offsets.fail(1);
+    bench.offsets.fail(1, Failure::Before);
     queue.put(0..10);
     bench.eventually("the group is asked", |b| b.offsets.reads() == 1).await;
     bench.eventually("and then told", |b| b.offsets.of(0) == Some(10)).await;
 
     // Another member is ahead: a commit of what this one has placed would set the group back.
-    bench.offsets.fail(1);
-    bench.offsets.set(0, 25);
+    bench.offsets.fail(1, Failure::Before);
+    bench.offsets.set(0, 25, "");
     queue.put(10..20);
     bench.eventually("the group is asked", |b| b.offsets.reads() == 2).await;
     pause(1200).await;
@@ -281,4 +301,217 @@ async fn a_partition_is_settled_when_it_was_read_to_its_end_and_all_is_committed
     let end = Instant::now() + Duration::from_secs(10);
     timeout_at(end, bench.settled.wait_for(|settled| settled.contains(&0))).await.expect("in time").expect("alive");
     assert_eq!(bench.offsets.of(0), Some(10));
+}
+
+/// The ends that are written for partition 0.
+fn ends(offsets: &Offsets) -> Vec<i64> {
+    let Some(entry) = offsets.entry(0) else { return Vec::new() };
+    Intents::decode(&entry.metadata, entry.offset).expect("readable").ends
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_sent_before_its_end_is_written() {
+    let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+    let bench = Bench::exactly_once(10, &server, &offsets);
+    offsets.fail(usize::MAX, Failure::Before);
+    assert_eq!(bench.assign(&[(0, &queue)]).await, [kafka::Start { partition: 0, offset: Some(0) }]);
+    queue.put(0..25);
+    pause(1500).await;
+    assert_eq!((server.attempts("errors"), bench.sums().held), ((0, 0), 25));
+    server.answer("errors", Some(About::Table));
+    offsets.fail(0, Failure::Before);
+    bench.eventually("an attempt", |_| server.attempts("errors").0 > 0).await;
+    assert_eq!((offsets.of(0), ends(&offsets)), (Some(0), vec![10, 20, 25]));
+    server.answer("errors", None);
+    bench.eventually("the end is committed", |_| offsets.of(0) == Some(25)).await;
+    let token = |range: &str| server.tokens().iter().any(|token| token.contains(range) && token.starts_with(TOPIC_ID));
+    assert!(token("/0-10/errors") && token("/10-20/errors") && token("/20-25/errors"), "{:?}", server.tokens());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_after_a_crash_sends_the_same_batches_and_no_row_twice() {
+    let (server, offsets) = (Server::default(), Offsets::default());
+    let mut read = 0;
+    for round in 0..12_i64 {
+        // Another size each time: alone, each would cut where no other did.
+        let bench = Bench::exactly_once(7 + 3 * u64::try_from(round % 5).expect("small"), &server, &offsets);
+        server.takes(Duration::from_millis(u64::try_from(round % 3 * 20).expect("small")));
+        let queue = Queue::default();
+        let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+        assert!(start <= read, "nothing is passed over");
+        queue.put(start..400);
+        queue.end();
+        let (before, begin) = (server.rows(), std::time::Instant::now());
+        while server.rows() < before + 20 && server.rows() < 400 && begin.elapsed() < Duration::from_secs(5) {
+            pause(1).await;
+        }
+        read = i64::try_from(server.rows()).expect("few") + 160;
+        // As if killed: nothing is finished, and what is under way may land or not.
+        bench.task.abort();
+        pause(30).await;
+    }
+    let (bench, queue) = (Bench::exactly_once(50, &server, &offsets), Queue::default());
+    server.takes(Duration::ZERO);
+    let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+    queue.put(start..400);
+    queue.end();
+    bench.eventually("all is committed", |_| offsets.of(0) == Some(400)).await;
+    assert_eq!(server.rows(), 400, "each row once");
+    let (refused, taken) = server.attempts("errors");
+    assert!(taken > server.tokens().len(), "no block came twice: {refused} {taken} {:?}", server.tokens());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_answer_is_lost_is_looked_at_and_not_repeated() {
+    let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+    let bench = Bench::exactly_once(10, &server, &offsets);
+    bench.assign(&[(0, &queue)]).await;
+    offsets.fail(1, Failure::After);
+    queue.put(0..10);
+    bench.eventually("it is sent", |_| server.rows() == 10).await;
+    assert_eq!(offsets.reads(), 2, "at the take-over, and for the answer");
+    bench.eventually("it is committed", |_| offsets.of(0) == Some(10)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_whose_offset_somebody_else_wrote_is_let_go() {
+    let (server, offsets) = (Server::default(), Offsets::default());
+    let (queue, other) = (Queue::default(), Queue::default());
+    let bench = Bench::exactly_once(10, &server, &offsets);
+    bench.assign(&[(0, &queue), (1, &other)]).await;
+    queue.put(0..10);
+    bench.eventually("it is committed", |_| offsets.of(0) == Some(10)).await;
+    let theirs = Intents { topic: TOPIC_ID.into(), era: 5, ends: vec![14], splits: Vec::new() }.encode(10);
+    offsets.set(0, 10, &theirs);
+    offsets.fail(1, Failure::Before);
+    queue.put(10..20);
+    bench.eventually("the group is asked", |_| offsets.reads() == 3 || offsets.reads() == 2).await;
+    pause(1200).await;
+    queue.put(20..30);
+    other.put(0..10);
+    bench.eventually("the other goes on", |_| offsets.of(1) == Some(10)).await;
+    assert_eq!((server.rows(), queue.left()), (20, 10), "ten of each, and nobody reads what came after");
+    assert_eq!(offsets.entry(0).expect("theirs").metadata, theirs);
+    bench.revoke(&[0], true).await;
+    assert!(!bench.task.is_finished());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_goes_leaves_the_ends_of_what_may_have_been_sent() {
+    for shutdown in [false, true] {
+        let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+        let bench = Bench::exactly_once(10, &server, &offsets);
+        bench.assign(&[(0, &queue)]).await;
+        queue.put(0..10);
+        bench.eventually("one is committed", |_| offsets.of(0) == Some(10)).await;
+        server.answer("errors", Some(About::Table));
+        queue.put(10..30);
+        bench.eventually("an attempt", |_| server.attempts("errors").0 > 0 && ends(&offsets) == [20, 30]).await;
+        if shutdown {
+            assert_eq!(bench.finish(Duration::from_millis(300)).await.batches, 2);
+        } else {
+            bench.revoke(&[0], false).await;
+        }
+        assert_eq!((offsets.of(0), ends(&offsets)), (Some(10), vec![20, 30]), "shutdown: {shutdown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_proof_nothing_is_sent_and_a_proof_is_sought() {
+    let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+    let proof = Proof::within(Duration::from_millis(1500));
+    let bench = Bench::with(10, Some(Reset::Earliest), server.clone(), offsets.clone(), proof);
+    bench.assign(&[(0, &queue)]).await;
+    server.answer("errors", Some(About::Table));
+    queue.put(0..10);
+    bench.eventually("attempts", |_| server.attempts("errors").0 > 0).await;
+    let before = offsets.writes().len();
+    bench.eventually("the same is written again and again", |_| offsets.writes().len() > before + 2).await;
+    // The group's coordinator is away.
+    offsets.fail(usize::MAX, Failure::Before);
+    pause(2500).await;
+    let attempts = server.attempts("errors").0;
+    pause(2000).await;
+    assert_eq!(server.attempts("errors").0, attempts, "nothing is sent any more");
+    server.answer("errors", None);
+    offsets.fail(0, Failure::Before);
+    bench.eventually("it goes on", |_| offsets.of(0) == Some(10)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_later_version_intends_ends_the_run() {
+    let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+    offsets.set(0, 10, "xtcp-ingest/99 what this one can't know");
+    let bench = Bench::exactly_once(10, &server, &offsets);
+    assert_eq!(bench.assign(&[(0, &queue)]).await, []);
+    let fatal = bench.task.await.expect("ended");
+    assert!(matches!(fatal, Fatal::Newer(0)), "{fatal}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_topic_under_the_same_name_ends_the_run() {
+    let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+    let bench = Bench::exactly_once(10, &server, &offsets);
+    assert!(bench.events.send(Event::Identity("other".into())).await.is_ok());
+    bench.assign(&[(0, &queue)]).await;
+    assert!(bench.events.send(Event::Identity(TOPIC_ID.into())).await.is_ok());
+    pause(100).await;
+    assert!(!bench.task.is_finished());
+    assert!(bench.events.send(Event::Identity("other".into())).await.is_ok());
+    assert!(matches!(bench.task.await.expect("ended"), Fatal::Recreated(_)));
+}
+
+const TABLE: &str = "xtcp_flat_records_v2";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_rows_are_singled_out_and_diverted_and_the_others_land() {
+    for exactly in [true, false] {
+        let (server, offsets, queue) = (Server::default(), Offsets::default(), Queue::default());
+        let bench = if exactly {
+            Bench::exactly_once(700, &server, &offsets)
+        } else {
+            Bench::with(700, None, server.clone(), offsets.clone(), Proof::not_needed())
+        };
+        server.refuse([3, 17, 18, 300, 699]);
+        bench.assign(&[(0, &queue)]).await;
+        queue.put_values((0..1400).map(|offset| (offset, Some(record(offset)))));
+        bench.eventually("all is committed", |_| offsets.of(0) == Some(1400)).await;
+        assert_eq!((server.rows_of(TABLE), server.rows_of("errors")), (1395, 5), "exactly once: {exactly}");
+        let sums = bench.sums();
+        assert_eq!((sums.placed[&2], sums.diverted[&Reason::RefusedByServer], sums.held), (1395, 5, 0));
+        let (refused, taken) = server.attempts(TABLE);
+        assert!(refused + taken < 150, "{refused} refused and {taken} taken: row by row is not meant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_while_a_block_is_taken_apart_doubles_nothing_even_if_the_server_changes_its_mind() {
+    let (server, offsets) = (Server::default(), Offsets::default());
+    let bad = [3, 17, 18, 300, 699, 700, 1200];
+    server.refuse(bad);
+    for round in 0..40_u64 {
+        let bench = Bench::exactly_once(600 + 10 * round, &server, &offsets);
+        server.takes(Duration::from_micros(500 * (round % 5)));
+        let queue = Queue::default();
+        let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+        queue.put_values((start..1400).map(|offset| (offset, Some(record(offset)))));
+        queue.end();
+        pause(20 + 7 * (round % 11)).await;
+        bench.task.abort();
+        if round == 30 {
+            server.answer(TABLE, Some(About::Table));
+        }
+        if round == 33 {
+            server.answer(TABLE, None);
+            server.mend();
+        }
+    }
+    let (bench, queue) = (Bench::exactly_once(1000, &server, &offsets), Queue::default());
+    let start = bench.assign(&[(0, &queue)]).await[0].offset.expect("an offset");
+    queue.put_values((start..1400).map(|offset| (offset, Some(record(offset)))));
+    queue.end();
+    bench.eventually("all is committed", |_| offsets.of(0) == Some(1400)).await;
+    let (placed, diverted) = (server.rows_of(TABLE), server.rows_of("errors"));
+    assert_eq!(placed + diverted, 1400, "{placed} placed, {diverted} diverted");
+    assert!(diverted <= bad.len() as u64);
 }

@@ -1,23 +1,32 @@
 //! Stand-ins for the two services, for tests of what lies between them.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
+use prost::Message as _;
+
 use super::{
     committer::Ledger,
+    proof::Proof,
     source::{Look, Source},
+    splitter::Messages,
     writer::{About, Refusal, Sink},
 };
 use crate::{
     config::Framing,
+    delivery::Entry,
     epoch, kafka,
     lane::{Block, Message, Schema},
+    proto::{Envelope, XtcpFlatRecord},
 };
+
+/// The identity of the topic.
+pub(super) const TOPIC_ID: &str = "dGhlIHRvcGljJ3MgaWRlbg";
 
 /// The embedded definitions.
 pub(super) fn schema() -> Arc<Schema> {
@@ -109,6 +118,12 @@ struct Answers {
     takes: Duration,
     /// Table and rows of each attempt, and whether it was taken.
     attempts: Vec<(String, u64, bool)>,
+    /// Tokens of what was taken. What comes again under one of them is acknowledged and dropped.
+    tokens: BTreeSet<String>,
+    /// Rows that were taken and not dropped, by table.
+    rows: BTreeMap<String, u64>,
+    /// Offsets whose rows are refused, where each message is one row.
+    bad: BTreeSet<i64>,
     under_way: usize,
     most_under_way: usize,
 }
@@ -135,9 +150,29 @@ impl Server {
         (of(false), of(true))
     }
 
-    /// Rows that were taken.
+    /// Rows that were taken and not dropped.
     pub(super) fn rows(&self) -> u64 {
-        self.0.lock().expect("alive").attempts.iter().filter(|(_, _, taken)| *taken).map(|(_, rows, _)| rows).sum()
+        self.0.lock().expect("alive").rows.values().sum()
+    }
+
+    /// Refuses no row any more.
+    pub(super) fn mend(&self) {
+        self.0.lock().expect("alive").bad.clear();
+    }
+
+    /// Rows of a table.
+    pub(super) fn rows_of(&self, table: &str) -> u64 {
+        self.0.lock().expect("alive").rows.get(table).copied().unwrap_or_default()
+    }
+
+    /// Refuses blocks with the row of one of these offsets. Each message must be one row of the same table.
+    pub(super) fn refuse(&self, offsets: impl IntoIterator<Item = i64>) {
+        self.0.lock().expect("alive").bad.extend(offsets);
+    }
+
+    /// The tokens of what was taken.
+    pub(super) fn tokens(&self) -> BTreeSet<String> {
+        self.0.lock().expect("alive").tokens.clone()
     }
 
     /// The most inserts that were under way at once.
@@ -147,7 +182,12 @@ impl Server {
 }
 
 impl Sink for Server {
-    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
+    fn insert<'a>(
+        &'a self,
+        block: &'a Block,
+        token: &'a str,
+        _: &'a Arc<Proof>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
         Box::pin(async move {
             let takes = {
                 let mut answers = self.0.lock().expect("alive");
@@ -159,7 +199,12 @@ impl Sink for Server {
             let mut answers = self.0.lock().expect("alive");
             answers.under_way -= 1;
             let refusal = answers.refusals.get(&block.target.table).copied();
+            let is_bad = block.target.epoch.is_some() && answers.bad.range(covered(token)).next().is_some();
+            let refusal = refusal.or(is_bad.then_some(About::Rows));
             answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
+            if refusal.is_none() && answers.tokens.insert(token.to_owned()) {
+                *answers.rows.entry(block.target.table.clone()).or_default() += block.rows;
+            }
             match refusal {
                 None => Ok(()),
                 Some(about) => Err(Refusal { about, cause: "as told".into() }),
@@ -168,38 +213,84 @@ impl Sink for Server {
     }
 }
 
+/// The offsets of a block's rows, from its token: of a batch's range, or of a part of it.
+fn covered(token: &str) -> std::ops::Range<i64> {
+    let numbers = |text: &str| text.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let mut fields = token.split('/');
+    let Some((first, next)) = fields.nth(3).and_then(numbers) else { return 0..0 };
+    match fields.nth(1).and_then(|part| numbers(part.strip_prefix('r')?)) {
+        Some((from, to)) => first + from..first + to,
+        None => first..next,
+    }
+}
+
+/// The value of a message of one row of epoch 2.
+pub(super) fn record(number: i64) -> Vec<u8> {
+    let record = XtcpFlatRecord {
+        schema_version: 2,
+        record_counter: u64::try_from(number).expect("not negative"),
+        ..XtcpFlatRecord::default()
+    };
+    Envelope { row: vec![record] }.encode_length_delimited_to_vec()
+}
+
+/// A topic whose every message is [`record`] of its offset.
+pub(super) struct Records;
+
+impl Messages for Records {
+    fn range(&self, _: i32, first: i64, next: i64) -> Result<Vec<kafka::Fetched>, kafka::Error> {
+        let message = |offset| kafka::Fetched { offset, time_ms: None, payload: Some(record(offset)) };
+        Ok((first..next).map(message).collect())
+    }
+}
+
 /// The group's offsets: remembers every write, fails as told.
 #[derive(Clone, Default)]
 pub(super) struct Offsets(Arc<Mutex<Written>>);
 
+/// How a write fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It does not take place.
+    Before,
+    /// It takes place, and nobody says so.
+    After,
+}
+
 #[derive(Default)]
 struct Written {
-    committed: BTreeMap<i32, i64>,
-    writes: Vec<(i32, i64)>,
+    held: BTreeMap<i32, Entry>,
+    writes: Vec<(i32, Entry)>,
     reads: usize,
     attempts: usize,
-    fail: usize,
+    fail: Option<(usize, Failure)>,
 }
 
 impl Offsets {
-    /// What is committed for a partition.
+    /// The offset that is held for a partition.
     pub(super) fn of(&self, partition: i32) -> Option<i64> {
-        self.0.lock().expect("alive").committed.get(&partition).copied()
+        self.entry(partition).map(|entry| entry.offset)
     }
 
-    /// Another member commits.
-    pub(super) fn set(&self, partition: i32, offset: i64) {
-        self.0.lock().expect("alive").committed.insert(partition, offset);
+    /// What is held for a partition.
+    pub(super) fn entry(&self, partition: i32) -> Option<Entry> {
+        self.0.lock().expect("alive").held.get(&partition).cloned()
     }
 
-    /// That many commits fail from now on.
-    pub(super) fn fail(&self, commits: usize) {
-        self.0.lock().expect("alive").fail = commits;
+    /// Another member writes.
+    pub(super) fn set(&self, partition: i32, offset: i64, metadata: &str) {
+        let entry = Entry { offset, metadata: metadata.to_owned() };
+        self.0.lock().expect("alive").held.insert(partition, entry);
     }
 
-    /// Every commit that was taken, in order.
+    /// That many writes fail from now on.
+    pub(super) fn fail(&self, writes: usize, how: Failure) {
+        self.0.lock().expect("alive").fail = Some((writes, how));
+    }
+
+    /// Every write that took place, in order.
     pub(super) fn writes(&self) -> Vec<(i32, i64)> {
-        self.0.lock().expect("alive").writes.clone()
+        self.0.lock().expect("alive").writes.iter().map(|(partition, entry)| (*partition, entry.offset)).collect()
     }
 
     /// Attempts to write, and reads.
@@ -208,30 +299,43 @@ impl Offsets {
         written.attempts + written.reads
     }
 
-    /// How often what is committed was read.
+    /// How often what is held was read.
     pub(super) fn reads(&self) -> usize {
         self.0.lock().expect("alive").reads
     }
 }
 
 impl Ledger for Offsets {
-    fn commit(&self, offsets: &[(i32, i64)]) -> Result<(), kafka::Error> {
+    fn commit(&self, entries: &[(i32, Entry)], holds: &dyn Fn() -> bool) -> Result<(), kafka::Error> {
         let mut written = self.0.lock().expect("alive");
         written.attempts += 1;
-        if written.fail > 0 {
-            written.fail -= 1;
-            return Err(kafka::Error::other("commit", "nowhere", "as told"));
+        let error = || Err(kafka::Error::other("commit", "nowhere", "as told"));
+        let failure = match &mut written.fail {
+            Some((left, how)) if *left > 0 => {
+                *left -= 1;
+                Some(*how)
+            }
+            _ => None,
+        };
+        if failure == Some(Failure::Before) || !holds() {
+            return error();
         }
-        for &(partition, offset) in offsets {
-            written.committed.insert(partition, offset);
-            written.writes.push((partition, offset));
+        for (partition, entry) in entries {
+            written.held.insert(*partition, entry.clone());
+            written.writes.push((*partition, entry.clone()));
         }
-        Ok(())
+        if failure.is_some() { error() } else { Ok(()) }
     }
 
-    fn committed(&self, partitions: &[i32]) -> Result<Vec<(i32, Option<i64>)>, kafka::Error> {
+    fn committed(&self, partitions: &[i32]) -> Result<Vec<(i32, Option<Entry>)>, kafka::Error> {
         let mut written = self.0.lock().expect("alive");
         written.reads += 1;
-        Ok(partitions.iter().map(|partition| (*partition, written.committed.get(partition).copied())).collect())
+        Ok(partitions.iter().map(|partition| (*partition, written.held.get(partition).cloned())).collect())
+    }
+
+    fn survey(&self, partitions: &[i32]) -> Result<kafka::Survey, kafka::Error> {
+        let watermarks =
+            partitions.iter().map(|&partition| kafka::Watermarks { partition, low: 0, high: 1_000_000 }).collect();
+        Ok(kafka::Survey { topic_id: TOPIC_ID.to_owned(), watermarks })
     }
 }

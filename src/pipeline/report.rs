@@ -9,9 +9,10 @@ use std::{
 
 use super::{tenure::Tenure, writer::About};
 use crate::{
+    delivery::{Notice, Takeover},
     http::Health,
     lane::Block,
-    telemetry::{Every, Outcome, Telemetry},
+    telemetry::{Every, Outcome, Rebalance, Telemetry},
 };
 
 /// Where the flow reports to.
@@ -43,12 +44,14 @@ impl Report {
         }
     }
 
-    /// A block was not taken; it is sent again.
-    pub(super) fn refused(&self, tenure: Tenure, batch: u64, block: &Block, about: About, cause: &str) {
+    /// A block was not taken.
+    pub(super) fn refused(&self, tenure: Tenure, block: &Block, about: About, cause: &str) {
         let table = &block.target.table;
         let mut state = self.state();
-        state.open.insert(subject(about, table, tenure, batch), format!("`{table}`: {cause}"));
-        self.publish(&state);
+        if let Some(subject) = subject(about, table) {
+            state.open.insert(subject, format!("`{table}`: {cause}"));
+            self.publish(&state);
+        }
         if let Some(silent) = say(&mut state, about.class(), table) {
             let what = match about {
                 About::Server => "insert failed; it is repeated until it is acknowledged",
@@ -57,31 +60,23 @@ impl Report {
                 }
                 About::Schema => "the table is not as declared; its rows are held until it is",
                 About::Account => "inserts are refused until the account or a setting is put right; the rows are held",
-                About::Rows => "the server refuses some of these rows; all of them are held and sent again",
+                About::Rows => "the server refuses some of these rows; they are singled out and diverted",
             };
             tracing::warn!(table, partition = tenure.partition, rows = block.rows, silent, cause, "{what}");
         }
     }
 
     /// A table has taken a block.
-    pub(super) fn taken(&self, tenure: Tenure, batch: u64, table: &str) {
+    pub(super) fn taken(&self, table: &str) {
         let mut state = self.state();
         let mut mended = false;
-        for about in [About::Server, About::Table, About::Schema, About::Account, About::Rows] {
-            mended |= state.open.remove(&subject(about, table, tenure, batch)).is_some();
+        for about in [About::Server, About::Table, About::Schema, About::Account] {
+            mended |= subject(about, table).is_some_and(|subject| state.open.remove(&subject).is_some());
         }
         self.publish(&state);
         if mended {
-            state.said.retain(|(_, of), _| of != table);
+            state.said.retain(|(kind, of), _| of != table || *kind == About::Rows.class());
             tracing::info!(table, "inserts are acknowledged again");
-        }
-    }
-
-    /// A block left with its partition.
-    pub(super) fn given_up(&self, tenure: Tenure, batch: u64, table: &str) {
-        let mut state = self.state();
-        if state.open.remove(&subject(About::Rows, table, tenure, batch)).is_some() {
-            self.publish(&state);
         }
     }
 
@@ -91,6 +86,79 @@ impl Report {
         if let Some(silent) = say(&mut state, kind, "") {
             tracing::warn!(silent, %error, "{what}");
         }
+    }
+
+    /// A partition was taken over. What is not as it should be is said once, and counted.
+    pub(super) fn taken_over(&self, partition: i32, takeover: &Takeover) {
+        let Takeover { base, start, forced, held, notices, .. } = takeover;
+        let offset = held.as_ref().map(|entry| entry.offset);
+        tracing::info!(
+            partition,
+            offset,
+            start,
+            batches = forced.len(),
+            "taken over; what may have been sent is sent again"
+        );
+        if notices.is_empty() {
+            self.telemetry.takeover(if offset.is_some() { "continued" } else { "first" }, 0);
+        }
+        for notice in notices {
+            match notice {
+                Notice::Missing => tracing::warn!(
+                    partition,
+                    offset,
+                    "the offset was committed by something else or by hand: what was placed beyond it, if anything, is \
+                     placed again"
+                ),
+                Notice::Foreign => tracing::warn!(
+                    partition,
+                    offset,
+                    "another program keeps its own text beside the offset: what was placed beyond it, if anything, is \
+                     placed again"
+                ),
+                Notice::Corrupt => tracing::warn!(
+                    partition,
+                    offset,
+                    "the text beside the offset is damaged: what was placed beyond it, if anything, is placed again"
+                ),
+                Notice::Recreated => tracing::warn!(
+                    partition,
+                    offset,
+                    base,
+                    "the topic was deleted and created again: it is read from its beginning"
+                ),
+                Notice::Expired { offsets } => tracing::warn!(
+                    partition,
+                    offset,
+                    start,
+                    offsets,
+                    "offsets from the committed one on are gone, expired or deleted: reading goes on at the first there is"
+                ),
+                Notice::Truncated { offsets } => tracing::warn!(
+                    partition,
+                    offset,
+                    start,
+                    offsets,
+                    "the partition ends before what was read of it: reading goes on at its end, or at what is committed, \
+                     and what was placed beyond that is placed again"
+                ),
+            }
+            let (outcome, gone) = match notice {
+                Notice::Missing => ("missing", 0),
+                Notice::Foreign => ("foreign", 0),
+                Notice::Corrupt => ("corrupt", 0),
+                Notice::Recreated => ("recreated", 0),
+                Notice::Expired { offsets } => ("expired", *offsets),
+                Notice::Truncated { offsets } => ("truncated", *offsets),
+            };
+            self.telemetry.takeover(outcome, gone);
+        }
+    }
+
+    /// What the group holds for a partition turned out to be somebody else's.
+    pub(super) fn lost(&self, partition: i32) {
+        self.telemetry.rebalance(Rebalance::Foreign);
+        tracing::warn!(partition, "another member has committed for the partition: nothing of it is sent any more");
     }
 
     /// A commit, or the look at what is committed after one, failed.
@@ -128,25 +196,25 @@ impl Report {
     }
 }
 
-/// What is out of order. The server is one, tables are many, and rows are refused block by block.
+/// What is out of order. The server is one, tables are many.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Server,
     Table(String),
     Schema(String),
     Account(String),
-    Rows(String, Tenure, u64),
 }
 
-fn subject(about: About, table: &str, tenure: Tenure, batch: u64) -> Subject {
+/// `None` for rows, which are nobody's trouble but their own.
+fn subject(about: About, table: &str) -> Option<Subject> {
     let table = table.to_owned();
-    match about {
+    Some(match about {
         About::Server => Subject::Server,
         About::Table => Subject::Table(table),
         About::Schema => Subject::Schema(table),
         About::Account => Subject::Account(table),
-        About::Rows => Subject::Rows(table, tenure, batch),
-    }
+        About::Rows => return None,
+    })
 }
 
 fn say(state: &mut State, kind: &'static str, of: &str) -> Option<u64> {

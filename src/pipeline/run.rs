@@ -5,15 +5,18 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
-    time::Instant,
+    time::{Instant, interval},
 };
 
 use super::{
     budget::Budget,
     caught_up::{self, Goal},
-    coordinator::{Coordinator, Group, Parts},
+    committer::Ledger,
+    coordinator::{Coordinator, Parts},
     event::{Control, Event, Events, Fatal, QUEUE, Unfinished},
+    group::Group,
     limits::Limits,
+    proof::Proof,
     report::Report,
     shutdown::Asked,
     start::{self, Start},
@@ -23,14 +26,17 @@ use super::{
 use crate::{
     bootstrap::{Definitions, LoadError},
     clickhouse,
-    config::Config,
+    config::{self, Config, Delivery, Secret},
+    delivery::Reset,
     http::{self, Health, Server},
-    kafka::{self, Consumer, ConsumerOptions},
+    kafka::{self, Admin, Consumer, ConsumerOptions, Fetcher, Transactions},
     telemetry::Telemetry,
 };
 
 /// How long leaving the group may take: the group finds out by itself if need be.
 const LEAVE: Duration = Duration::from_secs(5);
+/// How often the topic's identity is looked at.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// How a run differs from one that goes on until it is told to end.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,6 +60,9 @@ pub enum RunError {
     /// Something is not as declared, and nothing but a person can help.
     #[error("{0}")]
     Bootstrap(String),
+    /// The server doesn't do what delivery exactly once stands on.
+    #[error("{0}")]
+    Deduplication(String),
     /// Kafka can't be used.
     #[error(transparent)]
     Kafka(kafka::Error),
@@ -89,6 +98,9 @@ impl RunError {
 /// # Errors
 /// See [`RunError`].
 pub async fn run(config: Config, options: RunOptions) -> Result<(), RunError> {
+    if cfg!(feature = "without_intents") {
+        tracing::warn!("built without intents, for the fault harness: a crash doubles rows");
+    }
     let asked = Asked::listen().map_err(|source| RunError::System { what: "signal handler", source })?;
     let (telemetry, health) = (Arc::new(Telemetry::new()), Arc::new(Health::default()));
     let server = Server::bind(config.http.listen).await?;
@@ -161,7 +173,7 @@ impl Running {
         let report = Report::new(telemetry.clone(), health.clone());
         let budget = Budget::new(config.limits.memory_bytes);
         let equipment = Equipment {
-            schema: start.schema,
+            schema: start.schema.clone(),
             topic: topic.clone(),
             limits: Limits::new(config.batch),
             budget: budget.clone(),
@@ -172,12 +184,28 @@ impl Running {
             .map(|number| Worker::start(number, equipment.clone()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| RunError::System { what: "thread", source })?;
-        let writer = Writer::new(Box::new(start.client), config.clickhouse.writers, events.clone(), report.clone());
+        let exactly_once = (config.delivery == Delivery::ExactlyOnce).then(|| reset(&config.kafka));
+        let proof = Arc::new(match exactly_once {
+            Some(_) => Proof::within(start::session(&config.kafka)),
+            None => Proof::not_needed(),
+        });
+        let sink = Box::new(start.client);
+        let writer = Writer::new(sink, config.clickhouse.writers, events.clone(), report.clone(), proof.clone());
+        // What a former owner may have sent ends where it ended, also where nothing comes after it.
+        let report_ends = report_ends || exactly_once.is_some();
         let options = ConsumerOptions { partitions: start.watermarks.len(), report_ends };
         let group = Box::new(Group { events: events.clone() });
         let consumer = Consumer::join(&config.kafka, options, group).map_err(RunError::Kafka)?;
-        let ledger = Arc::new(consumer.offsets());
-        let parts = Parts { topic, workers, writer, ledger, report, budget };
+        let ledger: Arc<dyn Ledger> = match exactly_once {
+            Some(_) => {
+                tokio::spawn(watch_topic(start.admin, topic.clone(), events.clone()));
+                Arc::new(Transactions::new(&config.kafka, consumer.offsets()))
+            }
+            None => Arc::new(consumer.offsets()),
+        };
+        let messages = Arc::new(Fetcher::new(&config.kafka));
+        let schema = start.schema;
+        let parts = Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
         Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled })
@@ -206,6 +234,28 @@ impl Running {
             tracing::info!("ended: everything that was read is placed and committed");
         }
         Ok(())
+    }
+}
+
+/// Where to begin when the group holds nothing.
+fn reset(kafka: &config::Kafka) -> Reset {
+    match kafka.properties.get("auto.offset.reset").map(Secret::reveal) {
+        Some("largest" | "latest" | "end") => Reset::Latest,
+        _ => Reset::Earliest,
+    }
+}
+
+/// Tells which topic it is, now and then: not every change is told by the group, and offsets of one topic mean nothing in
+/// another.
+async fn watch_topic(admin: Admin, topic: Arc<str>, events: Events) {
+    let mut tick = interval(LOOK);
+    loop {
+        tick.tick().await;
+        if let Ok(Some(id)) = admin.topic_id(&topic).await
+            && events.send(Event::Identity(id)).await.is_err()
+        {
+            return;
+        }
     }
 }
 

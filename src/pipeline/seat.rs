@@ -1,6 +1,7 @@
 //! A lane on its worker: the queue it reads, what it may read in one turn, and when it closes.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     kafka,
-    lane::{Decoder, Lane, Message},
+    lane::{Batch, Counts, Decoder, Lane, Message},
     telemetry::{Closed as Cause, Held, Ledger},
 };
 
@@ -36,6 +37,17 @@ pub(super) struct Turn {
     pub(super) full: Option<Cause>,
     /// The partition could not be read.
     pub(super) trouble: Option<kafka::Error>,
+    /// A message came from before those that were read: the offset that was due, and its own. The lane reads no more.
+    pub(super) went_back: Option<(i64, i64)>,
+}
+
+/// How a lane cuts what a former owner may have cut and sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cut {
+    /// The first offset that will be read.
+    pub(super) start: i64,
+    /// Where the first batches end, whatever their rows, size and age.
+    pub(super) ends: VecDeque<i64>,
 }
 
 /// One lane and its queue.
@@ -52,9 +64,14 @@ pub(super) struct Seat {
     held: Option<Held>,
     /// The offset that the next message has at least.
     next: i64,
-    /// A message from before `next`; it begins a batch of its own.
-    rewound: Option<Owned>,
+    /// A message that belongs to the next batch.
+    kept: Option<Owned>,
     end: Reach,
+    /// Where batches have to end, the next one first.
+    ends: VecDeque<i64>,
+    /// Offsets may not go back, as what was cut would not be cut again.
+    strict: bool,
+    went_back: bool,
 }
 
 /// Whether the partition has been read to its end.
@@ -78,6 +95,7 @@ impl Seat {
         tenure: Tenure,
         mut source: Box<dyn Source>,
         lane: Lane,
+        cut: Option<Cut>,
         budget: &Arc<Budget>,
         wake: impl Fn() + Send + Sync + 'static,
     ) -> Self {
@@ -88,6 +106,8 @@ impl Seat {
             flag.store(true, Ordering::Release);
             wake();
         }));
+        let strict = cut.is_some();
+        let Cut { start, ends } = cut.unwrap_or_default();
         Self {
             tenure,
             source,
@@ -96,9 +116,12 @@ impl Seat {
             opened: None,
             share: budget.lane(),
             held: None,
-            next: 0,
-            rewound: None,
+            next: start,
+            kept: None,
             end: Reach::No,
+            ends,
+            strict,
+            went_back: false,
         }
     }
 
@@ -111,7 +134,7 @@ impl Seat {
     pub(super) fn turn(&mut self, decoder: &mut Decoder, limits: &Limits, ledger: &Arc<Ledger>) -> Turn {
         let mut turn = Turn::default();
         // Cleared before the look: what arrives after the queue was found empty sets it again.
-        if !self.ready.swap(false, Ordering::AcqRel) {
+        if self.went_back || !self.ready.swap(false, Ordering::AcqRel) {
             return turn;
         }
         let mut bytes = 0;
@@ -119,24 +142,33 @@ impl Seat {
         let pieces = self.lane.rows();
         {
             let mut filling = self.lane.fill(decoder);
-            if let Some(message) = self.rewound.take() {
-                self.next = message.offset + 1;
-                turn.messages += 1;
-                bytes += message.payload.as_ref().map_or(0, Vec::len);
-                filling.push(message.borrow());
-            }
             while turn.messages < TURN_MESSAGES && bytes < TURN_BYTES {
-                // An empty batch is never full, or a bound below what the lane holds anyway would stop it for good.
-                if turn.messages > 0 || self.opened.is_some() {
+                if let Some(end) = self.ends.front() {
+                    // A batch of a former owner: it ends there, whatever is left of it.
+                    let beyond = self.kept.as_ref().is_some_and(|message| message.offset >= *end);
+                    if beyond || self.next >= *end || self.end != Reach::No {
+                        turn.full = Some(Cause::Intent);
+                        break;
+                    }
+                } else if turn.messages > 0 || self.opened.is_some() {
+                    // An empty batch is never full, or a bound below what the lane holds anyway would stop it for good.
                     turn.full = limits.full(filling.rows(), filling.bytes());
                     if turn.full.is_some() {
                         break;
                     }
                 }
-                let (next, rewound) = (&mut self.next, &mut self.rewound);
+                if let Some(message) = self.kept.take() {
+                    self.next = message.offset + 1;
+                    turn.messages += 1;
+                    bytes += message.payload.as_ref().map_or(0, Vec::len);
+                    filling.push(message.borrow());
+                    continue;
+                }
+                let end = self.ends.front().copied().unwrap_or(i64::MAX);
+                let (next, kept) = (&mut self.next, &mut self.kept);
                 let look = self.source.poll(&mut |message| {
-                    if message.offset < *next {
-                        *rewound = Some(Owned::from(message));
+                    if message.offset < *next || message.offset >= end {
+                        *kept = Some(Owned::from(message));
                         return;
                     }
                     *next = message.offset + 1;
@@ -144,14 +176,22 @@ impl Seat {
                     filling.push(message);
                 });
                 match look {
-                    Look::Message if rewound.is_some() => {
-                        // What was before it has ended.
-                        turn.full = Some(Cause::Drain);
-                        break;
-                    }
                     Look::Message => {
-                        turn.messages += 1;
                         self.end = Reach::No;
+                        let Some(kept) = &self.kept else {
+                            turn.messages += 1;
+                            continue;
+                        };
+                        if kept.offset < self.next && self.strict {
+                            turn.went_back = Some((self.next, kept.offset));
+                            self.went_back = true;
+                            break;
+                        }
+                        if kept.offset < self.next {
+                            // What was before it has ended.
+                            turn.full = Some(Cause::Drain);
+                            break;
+                        }
                     }
                     Look::Empty => {
                         more = false;
@@ -164,7 +204,7 @@ impl Seat {
                     }
                 }
             }
-            if turn.messages > 0 && turn.full.is_none() {
+            if turn.messages > 0 && turn.full.is_none() && self.ends.is_empty() {
                 turn.full = limits.full(filling.rows(), filling.bytes());
             }
         }
@@ -185,26 +225,47 @@ impl Seat {
         self.share.bytes()
     }
 
+    /// Whether the open batch ends where a former owner ended it, and nowhere else.
+    pub(super) fn is_bound(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     /// When the open batch is to be closed, if there is one.
     pub(super) fn due(&self, limits: &Limits) -> Option<Instant> {
-        self.opened.map(|opened| limits.due(opened))
+        self.opened.filter(|_| !self.is_bound()).map(|opened| limits.due(opened))
+    }
+
+    /// Seals the open batch at the end that it was bound to, and looks for more.
+    pub(super) fn close_bound(&mut self, budget: &Arc<Budget>, ledger: &Arc<Ledger>) -> Option<Event> {
+        let next = self.ends.pop_front()?;
+        self.look_again();
+        let (partition, first) = (self.tenure.partition, next);
+        // Nothing may be left of it: then it has no blocks.
+        let nothing = || Batch { partition, first, next, blocks: Vec::new(), counts: Counts::default() };
+        let batch = Batch { next, ..self.lane.close().unwrap_or_else(nothing) };
+        let held = self.held.take().unwrap_or_else(|| ledger.open());
+        Some(self.seal(budget, batch, held))
     }
 
     /// Seals the open batch.
     pub(super) fn close(&mut self, budget: &Arc<Budget>) -> Option<Event> {
-        self.opened = None;
         let (batch, held) = (self.lane.close(), self.held.take());
-        let event = batch.zip(held).map(|(batch, held)| {
-            let shares = batch.blocks.iter().map(|block| budget.seal(block.body.len())).collect();
-            Event::Closed { tenure: self.tenure, closed: Closed { batch, held, shares } }
-        });
+        let event = batch.zip(held).map(|(batch, held)| self.seal(budget, batch, held));
+        self.opened = None;
         self.share.set(0);
         event
     }
 
+    fn seal(&mut self, budget: &Arc<Budget>, batch: Batch, held: Held) -> Event {
+        self.opened = None;
+        let shares = batch.blocks.iter().map(|block| budget.seal(block.body.len())).collect();
+        self.share.set(0);
+        Event::Closed { tenure: self.tenure, closed: Closed { batch, held, shares } }
+    }
+
     /// Says once that the partition has been read to its end, when nothing of it is open any more.
     pub(super) fn report_end(&mut self) -> Option<Event> {
-        if self.end == Reach::Reached && self.lane.is_empty() && self.rewound.is_none() {
+        if self.end == Reach::Reached && self.lane.is_empty() && self.kept.is_none() && !self.is_bound() {
             self.end = Reach::Told;
             return Some(Event::AtEnd(self.tenure));
         }

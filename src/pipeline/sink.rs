@@ -1,19 +1,30 @@
 //! ClickHouse as the writer sees it: one INSERT a block, and what a refusal is about.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::Arc};
 
-use super::writer::{About, Refusal, Sink};
+use super::{
+    proof::Proof,
+    writer::{About, Refusal, Sink},
+};
 use crate::{
     clickhouse::{Class, Client, Error, Insert},
     lane::Block,
 };
 
 impl Sink for Client {
-    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
+    fn insert<'a>(
+        &'a self,
+        block: &'a Block,
+        token: &'a str,
+        proof: &'a Arc<Proof>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>> {
         Box::pin(async move {
             let columns: Vec<&str> = block.target.columns.iter().map(|(name, _)| name.as_str()).collect();
-            let insert = Insert { table: &block.target.table, columns: &columns, body: &block.body, settings: &[] };
-            Self::insert(self, &insert)
+            let settings = [("insert_deduplication_token", token)];
+            let insert =
+                Insert { table: &block.target.table, columns: &columns, body: &block.body, settings: &settings };
+            let proof = proof.clone();
+            self.insert_guarded(&insert, Arc::new(move || proof.holds()))
                 .await
                 .map_err(|error| Refusal { about: about(&error), cause: error.to_string() })
         })

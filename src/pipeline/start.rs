@@ -7,13 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{run::RunError, shutdown::Asked};
+use super::{
+    deduplication::{self, Load},
+    run::RunError,
+    shutdown::Asked,
+};
 use crate::{
     bootstrap::{Controller, Definitions, Error, Parameters, Stop, Topics},
     clickhouse::Client,
-    config::Config,
+    config::{self, Config, Delivery},
     http::{Check, Health},
-    kafka::{Admin, Watermarks},
+    kafka::{self, Admin, Watermarks},
     lane::Schema,
     telemetry::{Every, Telemetry},
 };
@@ -29,10 +33,14 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// How long to wait before another pass: at first, and after a while.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
+/// librdkafka's session, and the brokers' own in the newer protocol of groups.
+const SESSION: Duration = Duration::from_secs(45);
+
 /// Everything that the flow stands on.
 pub(super) struct Start {
     pub(super) schema: Arc<Schema>,
     pub(super) client: Client,
+    pub(super) admin: Admin,
     /// Where each partition of the topic begins and ends.
     pub(super) watermarks: Vec<Watermarks>,
 }
@@ -53,13 +61,12 @@ pub(super) async fn prepare(
     let client = Client::new(&config.clickhouse).map_err(RunError::ClickHouse)?;
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
 
-    let (clickhouse, brokers) =
-        (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
+    let (server, brokers) = (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
     let answers = || async {
         client.ping().await?;
         client.check_insert_settings().await
     };
-    let clickhouse = wait_for(&clickhouse, &health.clickhouse, || async {
+    let clickhouse = wait_for(&server, &health.clickhouse, || async {
         match tokio::time::timeout(ANSWER, answers()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) if error.is_fatal() => Err(Obstacle::Lasting(RunError::ClickHouse(error))),
@@ -73,10 +80,11 @@ pub(super) async fn prepare(
     if unless(asked, clickhouse).await?.is_none() {
         return Ok(None);
     }
-    let kafka = |error: crate::kafka::Error| {
+    let passing = |error: kafka::Error| {
         if error.is_away() { Obstacle::Passing(error.to_string()) } else { Obstacle::Lasting(RunError::Kafka(error)) }
     };
-    let kafka_answers = wait_for(&brokers, &health.kafka, || async { admin.brokers().await.map(drop).map_err(kafka) });
+    let kafka_answers =
+        wait_for(&brokers, &health.kafka, || async { admin.brokers().await.map(drop).map_err(passing) });
     if unless(asked, kafka_answers).await?.is_none() {
         return Ok(None);
     }
@@ -97,13 +105,33 @@ pub(super) async fn prepare(
     let watermarks = unless(
         asked,
         wait_for(&brokers, &health.kafka, || async {
-            let partitions = admin.partitions(topic).await.map_err(kafka)?;
+            let partitions = admin.partitions(topic).await.map_err(passing)?;
             let partitions = partitions.ok_or_else(|| Obstacle::Lasting(RunError::Topic(topic.clone())))?;
-            admin.watermarks(topic, &partitions).await.map_err(kafka)
+            admin.watermarks(topic, &partitions).await.map_err(passing)
         }),
     );
-    let watermarks = watermarks.await?;
-    Ok(watermarks.map(|watermarks| Start { schema, client, watermarks }))
+    let Some(watermarks) = watermarks.await? else { return Ok(None) };
+    if config.delivery == Delivery::ExactlyOnce {
+        let tables: Vec<_> = schema.targets().iter().map(|target| target.table.as_str()).collect();
+        let takeover = session(&config.kafka) + 2 * kafka::LAPSE;
+        let load = Load { partitions: watermarks.len(), takeover, age: config.batch.age };
+        let checked = wait_for(&server, &health.clickhouse, || async {
+            deduplication::check(&client, &tables, load).await.map_err(|obstacle| match obstacle {
+                deduplication::Obstacle::Server(error) if error.is_fatal() => {
+                    Obstacle::Lasting(RunError::Deduplication(format!(
+                        "whether the server drops a block that comes again can't be seen: {error}; grant what docs/delivery.md \
+                         lists, or give `delivery = \"at_least_once\"`"
+                    )))
+                }
+                deduplication::Obstacle::Server(error) => Obstacle::Passing(error.to_string()),
+                unfit @ deduplication::Obstacle::Unfit(_) => Obstacle::Lasting(RunError::Deduplication(unfit.to_string())),
+            })
+        });
+        if unless(asked, checked).await?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Start { schema, client, admin, watermarks }))
 }
 
 /// Waits for something that may be given up at any moment, unless it is asked to end before.
@@ -113,6 +141,12 @@ async fn unless<T>(asked: &mut Asked, wait: impl Future<Output = Result<T, RunEr
         () = asked.wait() => Ok(None),
         done = wait => done.map(Some),
     }
+}
+
+/// After how long without a sign of life the group gives the partitions of a member to others.
+pub(super) fn session(kafka: &config::Kafka) -> Duration {
+    let given = kafka.properties.get("session.timeout.ms").and_then(|text| text.reveal().trim().parse().ok());
+    given.map_or(SESSION, Duration::from_millis)
 }
 
 /// Runs pass after pass until everything that is inserted into is as declared. A pass that failed, or that another process

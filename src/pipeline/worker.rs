@@ -16,7 +16,7 @@ use super::{
     budget::Budget,
     event::{Control, Event, Events, Fatal},
     limits::Limits,
-    seat::Seat,
+    seat::{Cut, Seat},
     source::Source,
     tenure::Tenure,
 };
@@ -32,8 +32,8 @@ const ROUND: Duration = Duration::from_secs(1);
 
 /// What a worker is told to do.
 pub(super) enum Command {
-    /// Read this partition from now on.
-    Take { tenure: Tenure, source: Box<dyn Source> },
+    /// Read this partition from now on; with a cut, close its first batches as told and let no offset go back.
+    Take { tenure: Tenure, source: Box<dyn Source>, cut: Option<Cut> },
     /// Forget this partition, with what is open of it.
     Forget(Tenure),
     /// Read no more: close what is open, then let go of every partition.
@@ -135,11 +135,11 @@ impl Lanes {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Take { tenure, source } => {
+            Command::Take { tenure, source, cut } => {
                 let Equipment { schema, topic, budget, .. } = &self.equipment;
                 let lane = Lane::new(schema.clone(), topic.clone(), tenure.partition);
                 let thread = thread::current();
-                self.seats.push(Seat::new(tenure, source, lane, budget, move || thread.unpark()));
+                self.seats.push(Seat::new(tenure, source, lane, cut, budget, move || thread.unpark()));
             }
             Command::Forget(tenure) => {
                 // The queue is gone before the coordinator hears of it.
@@ -148,7 +148,10 @@ impl Lanes {
             }
             Command::Finish => {
                 for index in 0..self.seats.len() {
-                    self.close(index, Closed::Drain);
+                    // What is bound to an end that it has not reached is read again.
+                    if !self.seats[index].is_bound() {
+                        self.close(index, Closed::Drain);
+                    }
                 }
                 for seat in std::mem::take(&mut self.seats) {
                     let tenure = seat.tenure;
@@ -171,18 +174,35 @@ impl Lanes {
             if !self.equipment.budget.has_room() {
                 // Whoever was cut short begins the next round.
                 self.first = (self.first + i) % count;
-                return moved;
+                return moved | self.free_bound();
             }
-            let index = (self.first + i) % count;
-            let Equipment { limits, telemetry, .. } = &self.equipment;
-            let turn = self.seats[index].turn(&mut self.decoder, limits, telemetry.ledger());
-            moved |= turn.messages > 0;
-            if let Some(error) = turn.trouble {
-                self.send(Event::Trouble(error));
-            }
-            if let Some(cause) = turn.full {
-                moved |= self.close(index, cause);
-            }
+            moved |= self.turn((self.first + i) % count);
+        }
+        moved
+    }
+
+    /// Where all the memory is taken by batches that may not be closed before their end: one of them is read on.
+    fn free_bound(&mut self) -> bool {
+        if !self.equipment.budget.should_close() || self.seats.iter().any(|seat| !seat.is_bound() && seat.bytes() > 0) {
+            return false;
+        }
+        let bound = (0..self.seats.len()).filter(|&index| self.seats[index].is_bound());
+        bound.max_by_key(|&index| self.seats[index].bytes()).is_some_and(|index| self.turn(index))
+    }
+
+    fn turn(&mut self, index: usize) -> bool {
+        let Equipment { limits, telemetry, .. } = &self.equipment;
+        let turn = self.seats[index].turn(&mut self.decoder, limits, telemetry.ledger());
+        let mut moved = turn.messages > 0;
+        if let Some(error) = turn.trouble {
+            self.send(Event::Trouble(error));
+        }
+        if let Some((from, to)) = turn.went_back {
+            let partition = self.seats[index].tenure.partition;
+            self.send(Event::Control(Control::Fatal(Fatal::WentBack { partition, from, to })));
+        }
+        if let Some(cause) = turn.full {
+            moved |= self.close(index, cause);
         }
         moved
     }
@@ -205,13 +225,18 @@ impl Lanes {
     }
 
     fn close_largest(&mut self) -> bool {
-        let largest = (0..self.seats.len()).max_by_key(|&index| self.seats[index].bytes());
+        let free = (0..self.seats.len()).filter(|&index| !self.seats[index].is_bound());
+        let largest = free.max_by_key(|&index| self.seats[index].bytes());
         largest.filter(|&index| self.seats[index].bytes() > 0).is_some_and(|index| self.close(index, Closed::Memory))
     }
 
     fn close(&mut self, index: usize, cause: Closed) -> bool {
-        let Some(closed) = self.seats[index].close(&self.equipment.budget) else { return false };
-        self.equipment.telemetry.closed(cause);
+        let Equipment { budget, telemetry, .. } = &self.equipment;
+        let seat = &mut self.seats[index];
+        let closed =
+            if cause == Closed::Intent { seat.close_bound(budget, telemetry.ledger()) } else { seat.close(budget) };
+        let Some(closed) = closed else { return false };
+        telemetry.closed(cause);
         self.send(closed);
         true
     }

@@ -42,10 +42,20 @@ impl Bench {
     }
 
     fn take_queue(&mut self, partition: i32, queue: &Queue) -> Tenure {
+        self.take_cut(partition, queue, None)
+    }
+
+    fn take_cut(&mut self, partition: i32, queue: &Queue, cut: Option<Cut>) -> Tenure {
         self.generation += 1;
         let tenure = Tenure { partition, generation: self.generation };
-        self.worker.tell(Command::Take { tenure, source: Box::new(queue.clone()) });
+        self.worker.tell(Command::Take { tenure, source: Box::new(queue.clone()), cut });
         tenure
+    }
+
+    /// The next batches: where each ends, and its rows.
+    fn ends(&mut self, count: usize) -> Vec<(i64, u64)> {
+        let rows = |batch: &Batch| batch.batch.blocks.iter().map(|block| block.rows).sum();
+        (0..count).map(|_| self.batch().1).map(|batch| (batch.batch.next, rows(&batch))).collect()
     }
 
     fn next(&mut self) -> Event {
@@ -58,9 +68,12 @@ impl Bench {
     }
 
     fn batch(&mut self) -> (Tenure, Batch) {
-        match self.next() {
-            Event::Closed { tenure, closed } => (tenure, closed),
-            _ => panic!("no batch"),
+        loop {
+            match self.next() {
+                Event::Closed { tenure, closed } => return (tenure, closed),
+                Event::AtEnd(_) => {}
+                _ => panic!("no batch"),
+            }
         }
     }
 }
@@ -258,6 +271,81 @@ fn a_panic_is_told() {
     }
     let mut bench = Bench::new(10, LONG, usize::MAX);
     let tenure = Tenure { partition: 0, generation: 1 };
-    bench.worker.tell(Command::Take { tenure, source: Box::new(Broken) });
+    bench.worker.tell(Command::Take { tenure, source: Box::new(Broken), cut: None });
     assert!(matches!(bench.next(), Event::Control(Control::Fatal(Fatal::Worker(0)))));
+}
+
+fn cut(start: i64, ends: &[i64]) -> Option<Cut> {
+    Some(Cut { start, ends: ends.iter().copied().collect() })
+}
+
+#[test]
+fn what_a_former_owner_ended_ends_there_whatever_the_limits() {
+    let mut bench = Bench::new(10, Duration::from_millis(30), usize::MAX);
+    let queue = Queue::default();
+    bench.take_cut(0, &queue, cut(100, &[125, 128, 600]));
+    queue.put(100..110);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(bench.events.try_recv().is_err(), "neither its rows nor its age end it");
+    queue.put(110..130);
+    assert_eq!(bench.ends(2), [(125, 25), (128, 3)]);
+    queue.put(130..620);
+    assert_eq!(bench.ends(3), [(600, 472), (610, 10), (620, 10)]);
+}
+
+#[test]
+fn an_end_that_no_message_reaches_is_met_by_what_comes_after_or_by_the_end_of_the_partition() {
+    let mut bench = Bench::new(10, Duration::from_millis(30), usize::MAX);
+    let (gap, end, empty) = (Queue::default(), Queue::default(), Queue::default());
+    // 108 to 134 are gone: compacted, or never there.
+    bench.take_cut(0, &gap, cut(100, &[110, 120, 130, 140]));
+    gap.put((100..108).chain(134..142));
+    assert_eq!(bench.ends(5), [(110, 8), (120, 0), (130, 0), (140, 6), (142, 2)]);
+    bench.take_cut(1, &end, cut(100, &[110, 120]));
+    end.put(100..108);
+    end.end();
+    assert_eq!(bench.ends(2), [(110, 8), (120, 0)]);
+    bench.take_cut(2, &empty, cut(100, &[110]));
+    empty.end();
+    assert_eq!(bench.ends(1), [(110, 0)]);
+}
+
+#[test]
+fn a_batch_that_is_bound_to_its_end_is_read_on_over_the_bound_of_memory() {
+    let mut bench = Bench::new(1_000_000, LONG, 50_000);
+    let (one, two) = (Queue::default(), Queue::default());
+    for (partition, queue) in [(0, &one), (1, &two)] {
+        queue.put_values((0..300).map(|offset| (offset, Some(vec![0xff; 1000]))));
+        bench.take_cut(partition, queue, cut(0, &[250]));
+    }
+    let first = bench.batch();
+    let second = bench.batch();
+    assert_eq!((range(&first.1).1, range(&second.1).1), (250, 250));
+    assert_ne!(first.0, second.0);
+}
+
+#[test]
+fn a_shutdown_leaves_what_has_not_reached_its_end() {
+    let mut bench = Bench::new(1000, LONG, usize::MAX);
+    let queue = Queue::default();
+    let tenure = bench.take_cut(0, &queue, cut(0, &[20]));
+    queue.put(0..10);
+    eventually("it is read", || queue.left() == 0);
+    bench.worker.tell(Command::Finish);
+    assert!(matches!(bench.next(), Event::Released(of) if of == tenure));
+    assert_eq!(bench.telemetry.ledger().sums().returned, 10);
+}
+
+#[test]
+fn offsets_that_go_back_end_the_run_where_they_would_be_cut_otherwise() {
+    let mut bench = Bench::new(1000, LONG, usize::MAX);
+    let queue = Queue::default();
+    bench.take_cut(3, &queue, cut(100, &[]));
+    queue.put((100..110).chain(0..5));
+    let Event::Control(Control::Fatal(Fatal::WentBack { partition, from, to })) = bench.next() else {
+        panic!("no end")
+    };
+    assert_eq!((partition, from, to), (3, 110, 0));
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(bench.events.try_recv().is_err(), "nothing more is read");
 }

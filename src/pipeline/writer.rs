@@ -1,8 +1,8 @@
 //! Blocks to ClickHouse: one INSERT each, repeated until it is acknowledged.
 //!
 //! Nothing is ever given up because of an error: a block leaves when it is placed, or when its partition does. What failed
-//! decides who waits: behind a connection all blocks, behind a server's answer the blocks of that table, and a block that is
-//! refused for its own rows only itself.
+//! decides who waits: behind a connection all blocks, behind a server's answer the blocks of that table. A block that is
+//! refused for its own rows is handed on to be taken apart.
 
 use std::{
     collections::HashMap,
@@ -16,19 +16,24 @@ use std::{
 use tokio::sync::{Semaphore, watch};
 
 use super::{
-    backoff::backoff,
     budget::Share,
     event::{Event, Events},
     gate::{Gate, Pass},
+    proof::Proof,
     report::Report,
     tenure::Tenure,
 };
-use crate::lane::Block;
+use crate::{delivery::Range, lane::Block};
 
 /// Where blocks go.
 pub(super) trait Sink: Send + Sync + 'static {
-    /// Sends one block as one INSERT and waits for the answer.
-    fn insert<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
+    /// Sends one block as one INSERT and waits for the answer. A block of the same token is placed once.
+    fn insert<'a>(
+        &'a self,
+        block: &'a Block,
+        token: &'a str,
+        proof: &'a Arc<Proof>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
 }
 
 /// An insert that was not acknowledged.
@@ -73,11 +78,26 @@ pub(super) struct Parcel {
     pub(super) tenure: Tenure,
     /// The number of its batch.
     pub(super) batch: u64,
+    /// The offsets of its batch.
+    pub(super) range: Range,
     pub(super) block: Block,
+    /// The name of the block, by which the server knows it when it comes again.
+    pub(super) token: String,
     /// Its bytes on the account, until it has left.
     pub(super) share: Share,
     /// Turns true when no further attempt may begin.
     pub(super) stop: watch::Receiver<bool>,
+}
+
+/// What became of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Placing {
+    /// The server has it.
+    Placed,
+    /// The server refuses some of its rows, and says this.
+    Refused(String),
+    /// The partition goes.
+    Stopped,
 }
 
 /// Sends parcels, a bounded number at once.
@@ -88,11 +108,18 @@ pub(super) struct Writer {
     tables: Mutex<HashMap<String, Arc<Gate>>>,
     events: Events,
     report: Arc<Report>,
+    proof: Arc<Proof>,
 }
 
 impl Writer {
     /// A writer with at most `slots` inserts under way.
-    pub(super) fn new(sink: Box<dyn Sink>, slots: usize, events: Events, report: Arc<Report>) -> Arc<Self> {
+    pub(super) fn new(
+        sink: Box<dyn Sink>,
+        slots: usize,
+        events: Events,
+        report: Arc<Report>,
+        proof: Arc<Proof>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             sink,
             slots: Semaphore::new(slots.max(1)),
@@ -100,55 +127,66 @@ impl Writer {
             tables: Mutex::default(),
             events,
             report,
+            proof,
         })
     }
 
     /// Sends one parcel and tells the coordinator what became of it.
     pub(super) async fn deliver(self: Arc<Self>, parcel: Parcel) {
-        let mut stop = parcel.stop.clone();
-        let mut failures = 0;
-        let placed = loop {
-            let leave = tokio::select! {
-                biased;
-                _ = stop.wait_for(|stop| *stop) => break false,
-                leave = self.leave(&parcel.block) => leave,
-            };
-            // An attempt that has begun is finished: its answer is worth more than the time it takes.
-            match self.attempt(&parcel, leave).await {
-                Ok(()) => break true,
-                Err(About::Rows) => {
-                    failures += 1;
-                    tokio::select! {
-                        biased;
-                        _ = stop.wait_for(|stop| *stop) => break false,
-                        () = tokio::time::sleep(backoff(failures)) => {}
-                    }
-                }
-                Err(_) => {}
+        let Parcel { tenure, batch, .. } = parcel;
+        let placing = self.place(tenure, &parcel.block, &parcel.token, &mut parcel.stop.clone()).await;
+        let event = match placing {
+            Placing::Refused(_) => Event::Refused(parcel),
+            Placing::Placed | Placing::Stopped => {
+                let placed = matches!(placing, Placing::Placed);
+                // Its bytes are given back before anyone hears of it.
+                let Parcel { block, share, .. } = parcel;
+                drop((block, share));
+                Event::Settled { tenure, batch, placed }
             }
         };
-        let Parcel { tenure, batch, block, share, .. } = parcel;
-        if !placed {
-            self.report.given_up(tenure, batch, &block.target.table);
-        }
-        drop((block, share));
-        let _ = self.events.send(Event::Settled { tenure, batch, placed }).await;
+        let _ = self.events.send(event).await;
     }
 
-    async fn attempt(&self, parcel: &Parcel, leave: Leave<'_>) -> Result<(), About> {
-        let block = &parcel.block;
+    /// Sends one block until it is placed, or refused for its rows, or the partition goes.
+    pub(super) async fn place(
+        &self,
+        tenure: Tenure,
+        block: &Block,
+        token: &str,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Placing {
+        loop {
+            let leave = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return Placing::Stopped,
+                leave = self.leave(block) => leave,
+            };
+            // An attempt that has begun is finished: its answer is worth more than the time it takes.
+            match self.attempt(tenure, block, token, leave).await {
+                Ok(()) => return Placing::Placed,
+                Err(Refusal { about: About::Rows, cause }) => return Placing::Refused(cause),
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn attempt(&self, tenure: Tenure, block: &Block, token: &str, leave: Leave<'_>) -> Result<(), Refusal> {
         let begin = Instant::now();
-        let result = self.sink.insert(block).await;
+        let result = self.sink.insert(block, token, &self.proof).await;
+        if result.is_err() && !self.proof.holds() {
+            // It may have been broken off on this side: that says nothing of the server.
+            return result;
+        }
         self.report.insert(block, begin.elapsed(), result.as_ref().err().map(|refusal| refusal.about));
-        match result {
+        match &result {
             Ok(()) => {
                 leave.server.succeeded();
                 leave.table.succeeded();
-                self.report.taken(parcel.tenure, parcel.batch, &block.target.table);
-                Ok(())
+                self.report.taken(&block.target.table);
             }
             Err(Refusal { about, cause }) => {
-                self.report.refused(parcel.tenure, parcel.batch, block, about, &cause);
+                self.report.refused(tenure, block, *about, cause);
                 match about {
                     About::Server => leave.server.failed(),
                     About::Table | About::Schema | About::Account => {
@@ -161,21 +199,23 @@ impl Writer {
                         leave.table.succeeded();
                     }
                 }
-                Err(about)
             }
         }
+        result
     }
 
     /// Waits for a slot and for both gates.
     async fn leave(&self, block: &Block) -> Leave<'_> {
         let gate = self.table(&block.target.table);
         loop {
+            self.proof.ready().await;
             self.server.ready().await;
             gate.ready().await;
             // The gates are asked with the slot in hand: among the many that wait for a slot, only those that still may
             // pass should.
             let slot = self.slots.acquire().await.expect("the slots are never closed");
-            if let Some(server) = self.server.enter()
+            if self.proof.holds()
+                && let Some(server) = self.server.enter()
                 && let Some(table) = gate.enter()
             {
                 return Leave { server, table, _slot: slot };

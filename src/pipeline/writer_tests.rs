@@ -27,7 +27,7 @@ impl Bench {
         let (events, receiver) = mpsc::channel(4096);
         let (server, health) = (Server::default(), Arc::new(Health::default()));
         let report = Report::new(Arc::new(Telemetry::new()), health.clone());
-        let writer = Writer::new(Box::new(server.clone()), slots, events, report);
+        let writer = Writer::new(Box::new(server.clone()), slots, events, report, Arc::new(Proof::not_needed()));
         Self { writer, server, events: receiver, budget: Budget::new(1), health, stop: watch::Sender::new(false) }
     }
 
@@ -37,6 +37,8 @@ impl Bench {
         let parcel = Parcel {
             tenure: Tenure { partition: 0, generation: 1 },
             batch,
+            range: Range { first: 0, next: 1 },
+            token: format!("{table}/{batch}"),
             share: self.budget.seal(body.len()),
             block: Block { target, rows: 10, body, native_bytes: 5 },
             stop: self.stop.subscribe(),
@@ -60,7 +62,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn a_block_is_repeated_until_it_is_taken_however_long_that_is() {
-    for about in [About::Server, About::Table, About::Schema, About::Account, About::Rows] {
+    for about in [About::Server, About::Table, About::Schema, About::Account] {
         let mut bench = Bench::new(4);
         bench.server.answer("t", Some(about));
         bench.send("t", 7);
@@ -107,20 +109,22 @@ async fn a_table_out_of_order_holds_up_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rows_that_are_refused_hold_up_only_their_block() {
+async fn a_block_that_is_refused_for_its_rows_is_handed_on_at_once() {
     let mut bench = Bench::new(1);
     bench.server.answer("t", Some(About::Rows));
     bench.send("t", 1);
-    sleep(Duration::from_secs(100)).await;
+    sleep(Duration::from_millis(1)).await;
+    let Ok(Event::Refused(parcel)) = bench.events.try_recv() else { panic!("not handed on") };
+    assert_eq!(
+        (parcel.batch, parcel.token.as_str(), bench.budget.sealed()),
+        (1, "t/1", 5),
+        "with all that belongs to it"
+    );
+    assert_eq!((bench.server.attempts("t"), bench.health.clickhouse.state()), ((1, 0), crate::http::State::Unknown));
     bench.server.answer("t", None);
     bench.send("t", 2);
     sleep(Duration::from_millis(1)).await;
-    assert_eq!(bench.settled(), [(2, true)]);
-    let refused = crate::http::State::Failed { cause: "`t`: as told".into() };
-    assert_eq!(bench.health.clickhouse.state(), refused, "the first one is still held");
-    sleep(Duration::from_secs(11)).await;
-    assert_eq!(bench.settled(), [(1, true)]);
-    assert_eq!(bench.health.clickhouse.state(), crate::http::State::Ok);
+    assert_eq!(bench.settled(), [(2, true)], "it holds up no other");
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +157,7 @@ async fn a_stop_ends_the_waiting_and_lets_what_has_begun_finish() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_the_wait_for_another_attempt() {
-    for about in [About::Server, About::Table, About::Rows] {
+    for about in [About::Server, About::Table] {
         let mut bench = Bench::new(1);
         bench.server.answer("t", Some(about));
         bench.send("t", 1);

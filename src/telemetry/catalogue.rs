@@ -81,11 +81,18 @@ metrics! {
     INSERTED_BYTES: "inserted_bytes_total" Counter Bytes ["table"]
         "Bytes of acknowledged inserts as sent, compressed.";
     BATCHES_CLOSED: "batches_closed_total" Counter Count ["cause"]
-        "Batches closed, by what closed them: `rows`, `bytes`, `age`, `memory` or `drain`.";
+        "Batches closed, by what closed them: `rows`, `bytes`, `age`, `memory`, `drain`, or the `intent` of a former owner.";
     RETRIES: "retries_total" Counter Count ["class"]
         "Inserts sent again, by the class of the error before.";
     REBALANCES: "rebalances_total" Counter Count ["event"]
-        "Changes of the partitions of this process: `assigned`, `revoked` or `lost`.";
+        "Changes of the partitions of this process: `assigned`, `revoked`, `lost`, or `foreign` when another member turned \
+         out to commit for one.";
+    TAKEOVERS: "takeovers_total" Counter Count ["outcome"]
+        "Partitions taken over for delivery exactly once: `continued` and `first` are as they should be; `missing`, \
+         `foreign` and `corrupt` tell of the text beside the offset, `recreated`, `expired` and `truncated` of the topic.";
+    OFFSETS_GONE: "offsets_gone_total" Counter Count []
+        "Offsets between what was committed and what the topic still has, or the other way round, when a partition was \
+         taken over.";
     MEMORY: "memory_bytes" Gauge Bytes ["part"]
         "Bytes held: `open` batches, `sealed` ones that are not acknowledged, `queued` messages in the Kafka client.";
     SCHEMA_STATE: "schema_bootstrap_state" Gauge Count []

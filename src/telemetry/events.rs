@@ -33,6 +33,8 @@ pub enum Closed {
     Memory,
     /// A shutdown, or the end of what was to be read.
     Drain,
+    /// A former owner of the partition had ended it there.
+    Intent,
 }
 
 /// A change of this process's partitions.
@@ -44,4 +46,6 @@ pub enum Rebalance {
     Revoked,
     /// Partitions were gone before this process heard of it.
     Lost,
+    /// The offsets of a partition turned out to be another member's.
+    Foreign,
 }

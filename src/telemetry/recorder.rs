@@ -122,6 +122,7 @@ impl Telemetry {
             Closed::Age => "age",
             Closed::Memory => "memory",
             Closed::Drain => "drain",
+            Closed::Intent => "intent",
         };
         self.counter(&catalogue::BATCHES_CLOSED, &[cause]).increment(1);
     }
@@ -132,8 +133,15 @@ impl Telemetry {
             Rebalance::Assigned => "assigned",
             Rebalance::Revoked => "revoked",
             Rebalance::Lost => "lost",
+            Rebalance::Foreign => "foreign",
         };
         self.counter(&catalogue::REBALANCES, &[event]).increment(1);
+    }
+
+    /// A partition was taken over with that outcome, so many of its offsets being gone.
+    pub fn takeover(&self, outcome: &str, gone: u64) {
+        self.counter(&catalogue::TAKEOVERS, &[outcome]).increment(1);
+        self.counter(&catalogue::OFFSETS_GONE, &[]).increment(gone);
     }
 
     /// A partition's lag in messages.

@@ -146,6 +146,7 @@ mod tests {
         telemetry.retry("retry");
         telemetry.closed(Closed::Age);
         telemetry.rebalance(Rebalance::Assigned);
+        telemetry.takeover("expired", 3);
         telemetry.lag(&topic, 0, 5);
         telemetry.committed(&topic, 0, 7);
         telemetry.ledger().open().settle(&Counts {

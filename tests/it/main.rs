@@ -16,6 +16,7 @@ mod interposer;
 mod kafka_rights;
 mod kinds;
 mod lease;
+mod once;
 mod oracle;
 mod platforms;
 mod process;

@@ -16,23 +16,23 @@ use crate::{
     topic::{Topic, message},
 };
 
-const CAUGHT_UP: &[&str] = &["--until-caught-up"];
+pub const CAUGHT_UP: &[&str] = &["--until-caught-up"];
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
-struct Rows {
-    rows: u64,
-    distinct: u64,
+pub struct Rows {
+    pub rows: u64,
+    pub distinct: u64,
 }
 
 /// Rows of an epoch, and different numbers among them.
-async fn rows(database: &Database, epoch: u32) -> Rows {
+pub async fn rows(database: &Database, epoch: u32) -> Rows {
     let sql =
         format!("SELECT count() AS rows, uniqExact(record_counter) AS distinct FROM {{db}}.xtcp_flat_records_v{epoch}");
     database.query(&sql).await.remove(0)
 }
 
 /// Waits until an epoch's table holds that many different numbers.
-async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, distinct: u64) {
+pub async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, distinct: u64) {
     ingest.wait_for_log("joining the group");
     let begin = Instant::now();
     loop {
@@ -45,13 +45,13 @@ async fn wait_for_rows(database: &Database, ingest: &mut Ingest, epoch: u32, dis
     }
 }
 
-fn before_clickhouse(mode: Mode) -> (Proxy, String) {
+pub fn before_clickhouse(mode: Mode) -> (Proxy, String) {
     let proxy = Proxy::new(&proxy::clickhouse(), mode);
     let url = format!("http://{}", proxy.address);
     (proxy, url)
 }
 
-async fn create_tables(database: &Database) {
+pub async fn create_tables(database: &Database) {
     let definitions = Definitions::embedded().expect("sound definitions");
     for statement in definitions.statements(&database.parameters(&definitions), bootstrap::Platform::Single) {
         database.execute(&statement.sql).await;

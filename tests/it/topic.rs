@@ -8,7 +8,9 @@ use std::{
 use prost::Message as _;
 use rdkafka::{
     ClientConfig, Message as _, Offset, TopicPartitionList,
-    consumer::{BaseConsumer, Consumer as _},
+    admin::{AdminClient, AdminOptions, NewPartitions},
+    client::DefaultClientContext,
+    consumer::{BaseConsumer, CommitMode, Consumer as _},
 };
 use xtcp_ingest::{
     config,
@@ -100,6 +102,71 @@ impl Topic {
         };
         let offset = |offset| if let Offset::Offset(offset) = offset { Some(offset) } else { None };
         list.elements().iter().filter_map(|e| Some((e.partition(), offset(e.offset())?))).collect()
+    }
+
+    /// What the group holds for a partition: the offset and the text beside it.
+    pub fn entry(&self, partition: i32) -> Option<(i64, String)> {
+        let mut list = TopicPartitionList::new();
+        list.add_partition(&self.name, partition);
+        let list = self.group.committed_offsets(list, Duration::from_secs(10)).expect("an answer");
+        let element = list.find_partition(&self.name, partition).expect("asked for");
+        if let Offset::Offset(offset) = element.offset() { Some((offset, element.metadata().to_owned())) } else { None }
+    }
+
+    /// Commits by hand, as an operator or another program does while no member lives.
+    pub fn commit(&self, partition: i32, offset: i64, metadata: &str) {
+        let begin = Instant::now();
+        loop {
+            let mut list = TopicPartitionList::new();
+            let mut element = list.add_partition(&self.name, partition);
+            element.set_offset(Offset::Offset(offset)).expect("an offset");
+            if !metadata.is_empty() {
+                element.set_metadata(metadata);
+            }
+            match self.group.commit(&list, CommitMode::Sync) {
+                Ok(()) => return,
+                Err(error) => assert!(begin.elapsed() < Duration::from_secs(30), "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn admin(&self) -> AdminClient<DefaultClientContext> {
+        ClientConfig::new().set("bootstrap.servers", support::kafka_brokers()).create().expect("valid properties")
+    }
+
+    /// Deletes the topic and creates it again at once, under the same name.
+    pub async fn recreate(&self) {
+        let deleted = self.admin().delete_topics(&[&self.name], &AdminOptions::new()).await.expect("an answer");
+        deleted.into_iter().for_each(|result| drop(result.expect("deleted")));
+        let begin = Instant::now();
+        loop {
+            let admin = Admin::new(&kafka(&self.name)).expect("valid properties");
+            match admin.create_topic(&self.name, self.partitions, 1, &[]).await {
+                Ok(true) => return,
+                other => assert!(begin.elapsed() < Duration::from_secs(30), "{other:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Deletes the messages of a partition before an offset, as the retention does.
+    pub async fn delete_before(&self, partition: i32, offset: i64) {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(&self.name, partition, Offset::Offset(offset)).expect("an offset");
+        let list = self.admin().delete_records(&list, &AdminOptions::new()).await.expect("an answer");
+        list.elements().iter().for_each(|element| element.error().expect("deleted"));
+    }
+
+    /// Adds partitions until there are that many.
+    pub async fn grow(&mut self, partitions: i32) {
+        let count = usize::try_from(partitions).expect("a few");
+        let more = [NewPartitions::new(&self.name, count)];
+        let results = self.admin().create_partitions(&more, &AdminOptions::new()).await.expect("an answer");
+        results.into_iter().for_each(|result| drop(result.expect("added")));
+        self.partitions = partitions;
+        // The old one would learn of it minutes later.
+        self.producer = Producer::new(&kafka(&self.name)).expect("valid properties");
     }
 
     /// Everything that the group has committed, counted.
