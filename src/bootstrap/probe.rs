@@ -43,8 +43,8 @@ pub(super) async fn platform(client: &Client, asked: config::Platform) -> Result
     }
     let facts = Facts::of(client.query(FACTS, &[]).await?);
     let is_auto = asked == config::Platform::Auto;
-    let host = client.host().rsplit_once(':').map_or(client.host(), |(host, _)| host);
-    if is_auto && (facts.is_cloud || host.ends_with(".clickhouse.cloud")) {
+    let mut hosts = client.host().split(',').map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
+    if is_auto && (facts.is_cloud || hosts.any(|host| host.ends_with(".clickhouse.cloud"))) {
         return Ok(Platform::Cloud);
     }
     let missing = facts.missing();

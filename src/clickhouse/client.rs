@@ -7,11 +7,11 @@ use reqwest::{
     Response,
     header::{HeaderMap, HeaderValue},
 };
-use url::Url;
 
 use super::{
     Error,
     error::{Kind, shortened},
+    hosts::{Host, Hosts},
 };
 use crate::config;
 
@@ -19,6 +19,8 @@ use crate::config;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whether somebody is there; more than a busy server needs to say so.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Whether a server that was away is there again; an insert waits for the answer.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Statements and queries on the catalogue; the server itself gives up on DDL after 180 s.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(190);
 /// Servers close an idle connection after 3 s by default in older releases, 10 s and more in newer ones. One that we
@@ -30,11 +32,12 @@ const TCP_KEEPALIVE: Duration = Duration::from_secs(15);
 /// How newer servers end a reply whose statement failed after the status line was sent.
 const EXCEPTION_AT_THE_END: &[u8] = b"\r\n__exception__\r\n";
 
-/// The server, reached by kept-alive connections. Clones share them.
+/// The server, or several of the same tables, reached by kept-alive connections. Clones share them.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
-    url: Url,
+    hosts: Hosts,
+    /// All names.
     host: String,
     pub(super) database: String,
     pub(super) insert_timeout: Duration,
@@ -57,14 +60,8 @@ impl Client {
     /// # Errors
     /// When user name or password can't stand in a header, or the TLS library can't be set up.
     pub fn new(config: &config::ClickHouse) -> Result<Self, Error> {
-        let mut url = config.url.clone();
-        // Credentials travel in headers. A password left in the URL could end in an error or a proxy's log.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        let host = match (url.host_str(), url.port_or_known_default()) {
-            (Some(host), Some(port)) => format!("{host}:{port}"),
-            _ => url.to_string(),
-        };
+        let hosts = Hosts::new(&config.urls);
+        let host = hosts.names();
         let mut headers = HeaderMap::new();
         headers.insert("x-clickhouse-user", secret(&host, "`clickhouse.user`", &config.user)?);
         if !config.password.reveal().is_empty() {
@@ -83,10 +80,10 @@ impl Client {
         let insert_settings =
             config.insert_settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let (database, insert_timeout) = (config.database.clone(), config.insert_timeout);
-        Ok(Self { http, url, host, database, insert_timeout, insert_settings })
+        Ok(Self { http, hosts, host, database, insert_timeout, insert_settings })
     }
 
-    /// `host:port`, for messages.
+    /// `host:port` of all servers, for messages.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
@@ -129,11 +126,41 @@ impl Client {
 
     /// Sends a request and returns the whole body of a reply that is a success beyond doubt.
     pub(super) async fn send(&self, request: Request<'_>) -> Result<Bytes, Error> {
+        let host = loop {
+            let (host, was_away) = self.hosts.next();
+            if !was_away {
+                break host;
+            }
+            if self.is_there(host).await {
+                tracing::info!(host = host.name, "ClickHouse can be reached again");
+                host.is_there();
+                break host;
+            }
+            host.is_away();
+        };
+        let sent = self.send_to(host, request).await;
+        match &sent {
+            Ok(_) => host.is_there(),
+            Err(error) if error.is_away() => host.is_away(),
+            Err(_) => {}
+        }
+        sent
+    }
+
+    /// Whether a server that was away answers again.
+    async fn is_there(&self, host: &Host) -> bool {
+        let body = "SELECT 1".into();
+        self.send_to(host, Request { statement: "SELECT 1", arguments: &[], body, timeout: PROBE_TIMEOUT })
+            .await
+            .is_ok()
+    }
+
+    async fn send_to(&self, host: &Host, request: Request<'_>) -> Result<Bytes, Error> {
         let Request { statement, arguments, body, timeout } = request;
-        let transport = |error| Error::transport(&self.host, statement, error, timeout);
+        let transport = |error| Error::transport(&host.name, statement, error, timeout);
         // The status line is only sent once the statement has ended, so that it tells of its end and not of its start.
         let fixed = [("wait_end_of_query", "1"), ("http_write_exception_in_output_format", "0")];
-        let post = self.http.post(self.url.clone()).query(&fixed).query(arguments).timeout(timeout).body(body);
+        let post = self.http.post(host.url.clone()).query(&fixed).query(arguments).timeout(timeout).body(body);
         let response = post.send().await.map_err(transport)?;
         let (status, code) = (response.status(), exception_code(&response));
         let body = response.bytes().await.map_err(transport)?;
@@ -141,7 +168,7 @@ impl Client {
         if status.as_u16() == 200 && code.is_none() && !body.ends_with(EXCEPTION_AT_THE_END) {
             return Ok(body);
         }
-        Err(Error::refused(&self.host, statement, status.as_u16(), code, &body))
+        Err(Error::refused(&host.name, statement, status.as_u16(), code, &body))
     }
 
     #[cold]

@@ -113,6 +113,17 @@ impl Error {
         }
     }
 
+    /// Whether another server may do better: nobody was there, the connection broke, or a proxy had nobody to ask.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        match &self.kind {
+            // A body that its guard ended is no fault of the server.
+            Kind::Connection(error) => !error.is_body(),
+            Kind::Status { status, .. } => matches!(status, 502..=504),
+            _ => false,
+        }
+    }
+
     /// The server's numeric code, if it was the server that refused.
     #[must_use]
     pub const fn code(&self) -> Option<i32> {

@@ -8,6 +8,7 @@ mod class;
 mod client;
 mod error;
 mod hint;
+mod hosts;
 mod insert;
 mod query;
 mod settings;

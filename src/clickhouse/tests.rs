@@ -66,7 +66,7 @@ fn reply(status: &str, headers: &str, body: &str) -> Act {
 
 fn config(url: &str) -> config::ClickHouse {
     config::ClickHouse {
-        url: url.parse().expect("a URL"),
+        urls: url.split(',').map(|url| url.parse().expect("a URL")).collect(),
         database: "d`b".to_owned(),
         user: "someone".to_owned(),
         password: Secret::new("hunter2"),
@@ -234,4 +234,29 @@ async fn a_password_shows_nowhere() {
     let error = Client::new(&config).expect_err("a header has no line end");
     assert!(error.is_fatal() && error.to_string().contains("`clickhouse.password` holds a character"), "{error}");
     assert!(!format!("{error:?}{error}").contains("ter4"), "{error}");
+}
+
+#[tokio::test]
+async fn another_server_takes_over_and_the_first_is_asked_no_more() {
+    let gone = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let (other, requests) = server(vec![reply("200 OK", "", "1"); 4]);
+    let client = Client::new(&config(&format!("http://{gone},http://{other}"))).expect("a client");
+    assert_eq!(client.host(), format!("{gone},{other}"));
+    let failed = client.ping().await.expect_err("nobody is there");
+    assert!(failed.is_away() && failed.to_string().contains(&gone.to_string()), "{failed}");
+    for _ in 0..3 {
+        client.ping().await.expect("the other server answers");
+    }
+    assert_eq!(requests.try_iter().count(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_a_statement_is_not_away() {
+    let (first, requests) = server(vec![reply("500 Error", "X-ClickHouse-Exception-Code: 241\r\n", "memory"); 2]);
+    let (other, unasked) = server(vec![]);
+    let client = Client::new(&config(&format!("http://{first},http://{other}"))).expect("a client");
+    for _ in 0..2 {
+        assert_eq!(client.ping().await.expect_err("refused").code(), Some(241));
+    }
+    assert_eq!((requests.try_iter().count(), unasked.try_iter().count()), (2, 0));
 }

@@ -37,7 +37,7 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             properties: values.map("kafka.properties").into_iter().map(|(k, v)| (k, Secret::new(v))).collect(),
         },
         clickhouse: ClickHouse {
-            url: values.url("clickhouse.url"),
+            urls: values.urls("clickhouse.url"),
             database: values.text("clickhouse.database"),
             user: values.text("clickhouse.user"),
             password: password(&values, problems),
@@ -220,9 +220,9 @@ impl Values<'_> {
         }
     }
 
-    fn url(&self, key: &'static str) -> Url {
+    fn urls(&self, key: &'static str) -> Vec<Url> {
         match self.get(key) {
-            Some(Value::Url(url)) => url.clone(),
+            Some(Value::Urls(urls)) => urls.clone(),
             other => unreachable!("{key} is {other:?}"),
         }
     }

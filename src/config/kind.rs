@@ -28,7 +28,7 @@ pub enum Kind {
     /// A duration in this range.
     Span { min: Duration, max: Duration },
     /// An `http` or `https` URL.
-    Url,
+    Urls,
     /// An IP address and a port.
     Address,
     /// A path.
@@ -52,7 +52,7 @@ pub(super) enum Value {
     Number(u64),
     Size(u64),
     Span(Duration),
-    Url(Url),
+    Urls(Vec<Url>),
     Address(SocketAddr),
     Path(PathBuf),
     Map(BTreeMap<String, String>),
@@ -68,7 +68,7 @@ impl Kind {
             Self::Number { min, max } => text.parse().ok().filter(|n| (min..=max).contains(n)).map(Value::Number),
             Self::Size { min, max } => units::size(text).filter(|n| (min..=max).contains(n)).map(Value::Size),
             Self::Span { min, max } => units::duration(text).filter(|d| (min..=max).contains(d)).map(Value::Span),
-            Self::Url => url(text).map(Value::Url),
+            Self::Urls => text.split(',').map(|one| url(one.trim())).collect::<Option<_>>().map(Value::Urls),
             Self::Address => text.parse().ok().map(Value::Address),
             Self::Path => (!text.is_empty()).then(|| Value::Path(PathBuf::from(text))),
             Self::Map { .. } => None,
@@ -77,7 +77,7 @@ impl Kind {
 
     /// Whether its value is text, and no number or switch that may be written as one.
     pub(super) const fn is_text(self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Choice(_) | Self::Url | Self::Address | Self::Path)
+        matches!(self, Self::Text { .. } | Self::Choice(_) | Self::Urls | Self::Address | Self::Path)
     }
 
     /// Whether a map may have an entry of that name.
@@ -98,7 +98,8 @@ impl Kind {
             Self::Span { min, max } => {
                 format!("a duration from {} to {}, with its unit", units::show_duration(min), units::show_duration(max))
             }
-            Self::Url => "`http://host:port` or `https://host:port`, without credentials, query or fragment".to_owned(),
+            Self::Urls => "`http://host:port` or `https://host:port`, one or more with commas between them, without credentials, query or fragment"
+                .to_owned(),
             Self::Address => "an IP address and a port, like `127.0.0.1:9464` or `[::1]:9464`".to_owned(),
             Self::Path => "a path".to_owned(),
         }
@@ -114,7 +115,7 @@ impl Value {
             Self::Number(n) => n.to_string(),
             Self::Size(bytes) => units::show_size(*bytes),
             Self::Span(duration) => units::show_duration(*duration),
-            Self::Url(url) => url.to_string(),
+            Self::Urls(urls) => urls.iter().map(Url::to_string).collect::<Vec<_>>().join(","),
             Self::Address(address) => address.to_string(),
             Self::Path(path) => path.display().to_string(),
             Self::Map(entries) => format!("{} entries", entries.len()),
@@ -232,12 +233,12 @@ mod tests {
 
     #[test]
     fn urls_carry_no_secret_and_no_query() {
-        assert!(Kind::Url.read("http://127.0.0.1:8123").is_some());
-        assert!(Kind::Url.read("https://host/path/").is_some());
+        assert!(Kind::Urls.read("http://127.0.0.1:8123").is_some());
+        assert!(Kind::Urls.read("https://host/path/").is_some());
         for bad in
             ["host:8123", "ftp://host", "http://u@host", "http://u:p@host", "http://host/?x=1", "http://host/#x", ""]
         {
-            assert!(Kind::Url.read(bad).is_none(), "{bad}");
+            assert!(Kind::Urls.read(bad).is_none(), "{bad}");
         }
     }
 

@@ -72,7 +72,7 @@ pub enum Delivery {
 #[derive(Debug, Clone)]
 pub struct ClickHouse {
     /// `http://host:port` or `https://…`.
-    pub url: url::Url,
+    pub urls: Vec<url::Url>,
     /// The database of all objects.
     pub database: String,
     /// The account.

@@ -125,7 +125,10 @@ pub static ALL: &[Setting] = &[
         "`max.message.bytes` of every topic that is created, instead of what the definitions say. Managed brokers may cap \
          it.",
     ),
-    of("clickhouse.url", Kind::Url, Preset::Text("http://127.0.0.1:8123")).doc("ClickHouse's HTTP interface."),
+    of("clickhouse.url", Kind::Urls, Preset::Text("http://127.0.0.1:8123")).doc(
+        "ClickHouse's HTTP interface. Several servers of the same tables have commas between them: the first that can be \
+         reached is used. Exactly-once delivery needs them to be replicas of each other.",
+    ),
     text("clickhouse.database", "xtcp", kind::is_identifier, "letters, digits and `_`, no digit first")
         .doc("The database of all tables and views."),
     text("clickhouse.user", "default", kind::is_some_text, "a name that is not empty").doc("The account."),

@@ -30,7 +30,7 @@ fn nothing_given_is_the_defaults() {
     let config = load(Sources::default()).expect("the defaults are allowed").config;
     assert_eq!(config.kafka.brokers, "127.0.0.1:9092");
     assert_eq!(config.kafka.framing, Framing::Delimited);
-    assert_eq!(config.clickhouse.url.as_str(), "http://127.0.0.1:8123/");
+    assert_eq!(config.clickhouse.urls[0].as_str(), "http://127.0.0.1:8123/");
     assert_eq!(config.batch.bytes, 24 << 20);
     assert_eq!(config.batch.age, Duration::from_secs(1));
     assert_eq!(config.http.listen.to_string(), "127.0.0.1:9464");

@@ -372,7 +372,7 @@ fn late_server(after: Duration) -> String {
 async fn a_server_that_comes_up_late_is_waited_for() {
     let setup = Setup::new("late").await;
     let mut config = crate::support::clickhouse(&setup.database.name);
-    config.url = late_server(Duration::from_millis(1500)).parse().expect("a URL");
+    config.urls = vec![late_server(Duration::from_millis(1500)).parse().expect("a URL")];
     let client = Client::new(&config).expect("a client");
     client.ping().await.expect_err("not yet");
     let pass = pass(&client, &setup, all_on()).await;
@@ -383,7 +383,7 @@ async fn a_server_that_comes_up_late_is_waited_for() {
 async fn a_server_that_does_not_answer_is_waited_for_and_named() {
     let setup = Setup::new("unanswered").await;
     let mut config = crate::support::clickhouse(&setup.database.name);
-    config.url = "http://127.0.0.1:1".parse().expect("a URL");
+    config.urls = vec!["http://127.0.0.1:1".parse().expect("a URL")];
     let nobody = Client::new(&config).expect("a client");
     let dials = config::Bootstrap { wait: Duration::from_secs(2), ..all_on() };
     let start = std::time::Instant::now();

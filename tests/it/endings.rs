@@ -184,7 +184,7 @@ async fn an_observed_pass_is_run_again_until_the_lease_is_free() {
 
 fn client(database: &Database, interposer: &Interposer) -> Client {
     let mut config = support::clickhouse(&database.name);
-    config.url = interposer.url.parse().expect("a URL");
+    config.urls = vec![interposer.url.parse().expect("a URL")];
     Client::new(&config).expect("a client")
 }
 

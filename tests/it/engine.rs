@@ -74,7 +74,7 @@ impl Engine {
     /// A client under one of the accounts, or `default`, which may do everything.
     pub fn client(&self, account: &str, database: &str) -> Client {
         let url = format!("http://127.0.0.1:{}", self.port).parse().expect("a URL");
-        let config = config::ClickHouse { url, user: account.to_owned(), ..support::clickhouse(database) };
+        let config = config::ClickHouse { urls: vec![url], user: account.to_owned(), ..support::clickhouse(database) };
         Client::new(&config::ClickHouse { password: Secret::default(), ..config }).expect("a client")
     }
 }

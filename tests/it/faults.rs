@@ -180,7 +180,7 @@ async fn a_server_that_dies_in_the_middle_is_finished_by_the_next_pass() {
     for after in [3_u64, 6, 9, 12] {
         let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
         let mut config = support::clickhouse(&setup.database.name);
-        config.url = format!("http://{}", proxy.address).parse().expect("a URL");
+        config.urls = vec![format!("http://{}", proxy.address).parse().expect("a URL")];
         let client = Client::new(&config).expect("a client");
         let dying = async {
             tokio::time::sleep(Duration::from_millis(after * 60)).await;
@@ -267,7 +267,7 @@ async fn a_pass_with_nothing_to_do_asks_a_handful_of_questions() {
     assert_eq!(setup.apply(false).await.count(Action::Created), 72);
     let proxy = Proxy::new(&proxy::clickhouse(), Mode::Pass);
     let mut config = support::clickhouse(&setup.database.name);
-    config.url = format!("http://{}", proxy.address).parse().expect("a URL");
+    config.urls = vec![format!("http://{}", proxy.address).parse().expect("a URL")];
     let before = proxy.requests();
     let counted = Client::new(&config).expect("a client");
     let pass =

@@ -154,7 +154,7 @@ async fn a_role_is_asserted_when_its_definition_changes_and_left_alone_otherwise
     });
     let setup = Setup::with("roles", reader("GRANT SELECT ON {db}.* TO site_reader;")).await;
     let mut config = support::clickhouse(&setup.database.name);
-    config.url = interposer.url.parse().expect("a URL");
+    config.urls = vec![interposer.url.parse().expect("a URL")];
     let client = Client::new(&config).expect("a client");
     let pass = async |definitions: &Definitions| {
         let controller = Controller::new(&client, &setup.topics, definitions, &setup.parameters, all_on());

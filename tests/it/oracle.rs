@@ -37,7 +37,7 @@ async fn parse(http: &reqwest::Client, database: &Database, message: Vec<u8>) {
     let server = support::clickhouse(&database.name);
     let statement = format!("INSERT INTO {}.parsed FORMAT ProtobufList", database.name);
     let request = http
-        .post(server.url)
+        .post(server.urls[0].clone())
         .query(&[
             ("query", statement.as_str()),
             ("format_schema_source", "string"),

@@ -51,7 +51,7 @@ impl Ingest {
             ("KAFKA_BROKERS", support::kafka_brokers().as_str()),
             ("KAFKA_TOPIC", &topic.name),
             ("KAFKA_GROUP", &topic.name),
-            ("CLICKHOUSE_URL", clickhouse.url.as_str()),
+            ("CLICKHOUSE_URL", clickhouse.urls[0].as_str()),
             ("CLICKHOUSE_DATABASE", &clickhouse.database),
             ("CLICKHOUSE_USER", &clickhouse.user),
             ("CLICKHOUSE_PASSWORD", clickhouse.password.reveal()),

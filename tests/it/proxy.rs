@@ -25,7 +25,7 @@ pub enum Mode {
 
 /// `host:port` of the ClickHouse server.
 pub fn clickhouse() -> String {
-    let url = crate::support::clickhouse("x").url;
+    let url = crate::support::clickhouse("x").urls.remove(0);
     format!("{}:{}", url.host_str().expect("a host"), url.port_or_known_default().expect("a port"))
 }
 

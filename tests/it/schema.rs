@@ -41,7 +41,7 @@ impl Operator {
         for (name, value) in [
             ("KAFKA_BROKERS", support::kafka_brokers().as_str()),
             ("KAFKA_TOPIC", &self.topic),
-            ("CLICKHOUSE_URL", clickhouse.url.as_str()),
+            ("CLICKHOUSE_URL", clickhouse.urls[0].as_str()),
             ("CLICKHOUSE_DATABASE", &clickhouse.database),
             ("CLICKHOUSE_USER", &clickhouse.user),
             ("CLICKHOUSE_PASSWORD", clickhouse.password.reveal()),

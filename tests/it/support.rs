@@ -47,7 +47,7 @@ fn address(variable: &str) -> String {
 pub fn clickhouse(database: &str) -> ClickHouse {
     let url = clickhouse_url();
     ClickHouse {
-        url: url.parse().unwrap_or_else(|e| panic!("XTCP_INGEST_CLICKHOUSE_URL is `{url}`: {e}")),
+        urls: vec![url.parse().unwrap_or_else(|e| panic!("XTCP_INGEST_CLICKHOUSE_URL is `{url}`: {e}"))],
         database: database.to_owned(),
         user: env::var("XTCP_INGEST_CLICKHOUSE_USER").unwrap_or_else(|_| "default".to_owned()),
         password: Secret::new(env::var("XTCP_INGEST_CLICKHOUSE_PASSWORD").unwrap_or_default()),
