@@ -33,7 +33,7 @@ pub struct Transactions {
     offsets: Offsets,
     properties: ClientConfig,
     plain: Plain,
-    /// `None` until the first write, and after a failure that a producer doesn't survive.
+    /// `None` until the first write, and after one that failed.
     producer: Mutex<Option<BaseProducer<Plain>>>,
     brokers: Arc<str>,
 }
@@ -86,9 +86,12 @@ impl Transactions {
                 Ok(())
             }
             Err(error) => {
-                // A producer that can't even abort is made anew, which ends its transaction one way or the other.
-                if !is_fatal(&error) && producer.abort_transaction(STEP).is_ok() {
-                    *slot = Some(producer);
+                // The offsets can't be read until it has ended. The next write is another producer's, of a higher epoch:
+                // what this one sent may still be on its way, and must not come into a later transaction.
+                let has_ended = !is_fatal(&error) && producer.abort_transaction(STEP).is_ok();
+                drop(producer);
+                if !has_ended {
+                    *slot = self.begin().ok();
                 }
                 Err(self.failed("commit", &error))
             }
