@@ -16,6 +16,7 @@ mod interposer;
 mod kafka_rights;
 mod kinds;
 mod lease;
+mod migrate;
 mod oracle;
 mod platforms;
 mod process;
