@@ -190,6 +190,15 @@ impl<'a, T: Topics> Controller<'a, T> {
         Ok(Some(Ledger { client: self.client, table: ledger.quoted_name() }.read().await?))
     }
 
+    /// The lease of the schema, and the platform that it was found for: for other work that nobody may do twice at once.
+    ///
+    /// # Errors
+    /// When ClickHouse can't be asked, or there is no lease yet.
+    pub async fn schema_lease(&self) -> Result<(Lease<'a>, Platform), Error> {
+        let platform = probe::platform(self.client, self.dials.platform).await?;
+        Ok((self.lease(platform), platform))
+    }
+
     pub(super) fn report(&self) -> Report {
         let mut report = Report::new(&self.definitions.manifest.release, self.client.database());
         report.overlay_refused.clone_from(&self.definitions.overlay_refused);

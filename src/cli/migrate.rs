@@ -54,6 +54,16 @@ lease: nothing was applied."
     /// Show what was rolled out, and how many records wait for a definition
     #[command(after_help = "Exit codes: 0 done, 1 error.")]
     Status(schema::Plan),
+    /// Place diverted records whose cause is mended, each of them once
+    ///
+    /// Reads them from the error table, decodes them by the definitions and sends them to the tables of their epochs. Their
+    /// rows in the error table stay until their own end; what was placed is written down, and never placed again. Ended in
+    /// the middle, in whatever way, it is finished by the same command.
+    #[command(
+        after_help = "Exit codes: 0 placed, or nothing to place; 2 some are refused still; 1 failed; 3 another process \
+has the lease: nothing was placed."
+    )]
+    Replay(migrate_rollout::Replay),
 }
 
 /// The record's `.proto`, and how it is read.
@@ -117,6 +127,7 @@ pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Plan(plan) => migrate_rollout::plan(plan),
         Command::Apply(apply) => migrate_rollout::apply(apply),
         Command::Status(plan) => migrate_rollout::status(plan),
+        Command::Replay(replay) => migrate_rollout::replay(replay),
     };
     done.map_err(|failure| failure.with_code(Failure::FAILED))
 }

@@ -10,8 +10,11 @@ use super::{
     schema_text,
 };
 use crate::{
-    bootstrap::{Action, Error, Platform, Recorded, State, Statement, Stop},
-    migrate::rollout::{self, Move, Waiting},
+    bootstrap::{Action, Error, Platform, Recorded, State, Statement, Stop, Taken},
+    migrate::{
+        replay::{self, Marks},
+        rollout::{self, Move, Waiting},
+    },
     pipeline::Asked,
     telemetry,
 };
@@ -24,6 +27,8 @@ pub(super) struct Context {
     pub moves: Vec<Move>,
     /// Diverted records of epochs without a definition; `None` without an error table.
     pub waiting: Option<Vec<Waiting>>,
+    /// The epochs that have a definition.
+    pub defined: Vec<u32>,
 }
 
 pub(super) fn plan(plan: Plan) -> Result<ExitCode, Failure> {
@@ -87,6 +92,56 @@ pub(super) fn status(plan: Plan) -> Result<ExitCode, Failure> {
     })
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct Replay {
+    /// Why the records were diverted
+    #[arg(long, default_value = "unknown_epoch", value_name = "REASON")]
+    reason: String,
+    #[command(flatten)]
+    plan: Plan,
+}
+
+pub(super) fn replay(Replay { reason, plan }: Replay) -> Result<ExitCode, Failure> {
+    let reason = replay::reason(&reason).map_err(|error| Failure::failed(&error))?;
+    with(plan, async |json, tools| {
+        let failed = |error: &dyn std::error::Error| {
+            Failure::failed(error).hint("run the same command again: what was placed is not placed twice")
+        };
+        let controller = tools.controller();
+        let (lease, platform) = controller.schema_lease().await.map_err(|error| failed(&error))?;
+        let working = telemetry::spinner("replaying");
+        let taken = lease.acquire(tools.config.bootstrap.wait, None).await.map_err(|error| failed(&error))?;
+        let claim = match taken {
+            Taken::Mine(claim) => claim,
+            Taken::Occupied(by) => {
+                working.finish_and_clear();
+                output::print(&format!("nothing was replayed: another process has the lease: {by}\n"))?;
+                return Ok(ExitCode::from(3));
+            }
+        };
+        let marks = Marks::new(&tools.client);
+        let created = marks.create(&tools.definitions, &tools.parameters, platform).await;
+        let replay = replay::Replay { client: &tools.client, definitions: &tools.definitions, marks, reason };
+        let ended = match created {
+            Ok(()) => replay.run(&claim).await,
+            Err(error) => Err(error.into()),
+        };
+        // One that could not be given back lapses by itself.
+        let _ = lease.release(&claim).await;
+        working.finish_and_clear();
+        let done = ended.map_err(|error| failed(&error))?;
+        if json {
+            output::print_json(&json!({
+                "reason": reason.code(), "placed": done.placed, "finished": done.finished, "refused": done.refused,
+                "given_up": done.given_up,
+            }))?;
+        } else {
+            output::print(&migrate_text::replayed(reason, &done))?;
+        }
+        Ok(if done.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    })
+}
+
 /// What the ledger says of the objects of a rollout.
 async fn recorded(tools: &Tools) -> Result<Vec<Recorded>, Failure> {
     let recorded = tools.controller().recorded().await.map_err(|error| Failure::failed(&error))?.unwrap_or_default();
@@ -113,7 +168,8 @@ async fn releases(tools: &Tools) -> Result<Vec<(String, String)>, Failure> {
 async fn context(tools: &Tools) -> Result<Context, Failure> {
     let registry = &tools.definitions.registry;
     let waiting = rollout::waiting(&tools.client, &tools.definitions).await.map_err(|e| Failure::failed(&e))?;
-    Ok(Context { epoch: registry.newest().number, moves: rollout::moves(registry), waiting })
+    let defined = registry.epochs().iter().map(|epoch| epoch.number).collect();
+    Ok(Context { epoch: registry.newest().number, moves: rollout::moves(registry), waiting, defined })
 }
 
 fn with_context(mut value: Value, tools: &Tools, context: &Context) -> Value {

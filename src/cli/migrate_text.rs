@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::migrate_rollout::Context;
-use crate::migrate::{Difference, Draft, Verdict, verdict};
+use crate::{
+    lane::Reason,
+    migrate::{Difference, Draft, Verdict, replay::Replayed, verdict},
+};
 
 /// Differences, what is worst first, each with its reason and its place.
 pub(super) fn differences(from: &str, found: &[Difference]) -> String {
@@ -77,11 +80,12 @@ pub(super) fn before_and_after(before: &[(String, String)], after: &[(String, St
 pub(super) fn waiting(context: &Context) -> String {
     let mut text = String::new();
     for waiting in context.waiting.iter().flatten() {
-        let _ = writeln!(
-            text,
-            "the error table holds {} records of epoch {} as unknown_epoch",
-            waiting.rows, waiting.schema_version
-        );
+        let next = match context.defined.contains(&waiting.schema_version) {
+            true => "; restart the ingest processes, then `xtcp-ingest migrate replay` places them",
+            false => ", which has no definition here",
+        };
+        let (rows, epoch) = (waiting.rows, waiting.schema_version);
+        let _ = writeln!(text, "the error table holds {rows} records of epoch {epoch} as unknown_epoch{next}");
     }
     text
 }
@@ -110,5 +114,26 @@ pub(super) fn next(context: &Context) -> String {
         );
     }
     text.push_str(&waiting(context));
+    text
+}
+
+/// What a replay did.
+pub(super) fn replayed(reason: Reason, done: &Replayed) -> String {
+    let mut text = String::new();
+    for (table, rows) in &done.finished {
+        let _ = writeln!(text, "{table}: {rows} records of a batch that was begun before are there");
+    }
+    for (table, rows) in &done.placed {
+        let _ = writeln!(text, "{table}: {rows} records placed");
+    }
+    for (refused, records) in &done.refused {
+        let _ = writeln!(text, "{records} records are refused still: {refused}");
+    }
+    if done.given_up > 0 {
+        let _ = writeln!(text, "{} batches were left to another process", done.given_up);
+    }
+    if text.is_empty() {
+        let _ = writeln!(text, "no record of {reason} can be placed");
+    }
     text
 }

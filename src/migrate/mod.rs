@@ -11,6 +11,7 @@ mod places;
 mod proto_file;
 mod reading;
 mod renames;
+pub mod replay;
 pub mod rollout;
 mod shape;
 mod types;

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::replay::Marks;
 use crate::{
     bootstrap::{Body, Catalogue, Definitions, ERRORS, LEASE, LEDGER, Object},
     clickhouse::{Client, Error, quoted},
@@ -29,7 +30,7 @@ pub struct Waiting {
     pub rows: u64,
 }
 
-/// Counts them by epoch; `None` without an error table.
+/// Counts those that weren't replayed, by epoch; `None` without an error table.
 ///
 /// # Errors
 /// When ClickHouse can't be asked.
@@ -39,8 +40,16 @@ pub async fn waiting(client: &Client, definitions: &Definitions) -> Result<Optio
     if !Catalogue::read_one(client, client.database(), table).await?.has(table) {
         return Ok(None);
     }
+    let marks = Marks::new(client);
+    let replayed = match marks.are_there().await? {
+        true => format!(
+            "AND (topic, partition, offset, record, byte_offset, cityHash64(raw_message)) NOT IN {}",
+            marks.identities("topic, partition, offset, record, byte_offset, hash")
+        ),
+        false => String::new(),
+    };
     let sql = format!(
-        "SELECT schema_version, count() AS rows FROM {}.{} WHERE reason = {{reason:String}} \
+        "SELECT schema_version, count() AS rows FROM {}.{} WHERE reason = {{reason:String}} {replayed} \
          GROUP BY schema_version ORDER BY schema_version",
         quoted(client.database()),
         quoted(table)

@@ -62,7 +62,8 @@ pub struct Draft {
 /// # Errors
 /// When the record can't be, the tree isn't as it was published, or a file is in the way.
 pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, DraftError> {
-    let tree = tree(&request.directory)?;
+    let whole = Tree::from_dir(&request.directory)?;
+    let (tree, unlisted) = listed(&whole, &request.directory);
     let definitions = Definitions::of(&tree)?;
     let published = published(&request.directory)?;
     check_published(&tree, &definitions, published.as_deref(), &request.directory)?;
@@ -84,6 +85,10 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
     let epoch = if is_new_epoch { request.epoch.unwrap_or(newest + 1) } else { newest };
     let making = Making { new, old: &old, request, tree: &tree, definitions: &definitions, published };
     let mut writes = if is_new_epoch { making.new_epoch(epoch)? } else { making.columns()? };
+    // A file that nothing lists is only expected where this one goes.
+    if unlisted.iter().any(|path| !writes.iter().any(|write| write.path == request.directory.join(path))) {
+        Definitions::of(&whole)?;
+    }
     making.check(&writes)?;
     writes.insert(0, making.proto(path, epoch, is_new_epoch)?);
     for write in &writes {
@@ -93,17 +98,17 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
     Ok(Draft { epoch, is_new_epoch, differences: found, writes })
 }
 
-/// The tree without what an earlier run that was ended in the middle may have left: a file that nothing lists yet.
-fn tree(directory: &Path) -> Result<Tree, DraftError> {
-    let whole = Tree::from_dir(directory)?;
+/// The tree without files of epochs that nothing lists, which a run that was ended in the middle may have left; and those.
+fn listed(whole: &Tree, directory: &Path) -> (Tree, Vec<String>) {
     let manifest = whole.get("manifest.yaml").map_or("", |file| file.text.as_str());
     let is_listed = |path: &str| {
         let stem = path.trim_end_matches(".yaml");
         !path.starts_with("epochs/") || manifest.lines().any(|line| line.trim() == format!("defines: {stem}"))
     };
+    let unlisted = whole.files().map(|(path, _)| path).filter(|path| !is_listed(path)).map(str::to_owned).collect();
     let kept = whole.files().filter(|(path, _)| is_listed(path));
     let root = directory.display().to_string();
-    Ok(Tree::from_files(&root, kept.map(|(path, file)| (path, file.text.as_str()))))
+    (Tree::from_files(&root, kept.map(|(path, file)| (path, file.text.as_str()))), unlisted)
 }
 
 fn published(directory: &Path) -> Result<Option<String>, DraftError> {

@@ -335,6 +335,11 @@ fn nothing_is_overwritten_and_nobody_s_work_is_taken_over() {
     assert!(said.contains("v3.yaml is there already and says something else"), "{said}");
     fs::remove_file(repository.path("ddl/epochs/v3.yaml")).expect("removed");
 
+    fs::write(repository.path("ddl/epochs/v9.yaml"), "epoch: 9\n").expect("written");
+    let said = refused(&repository, None, THIRD_RENAMES);
+    assert!(said.contains("no object of the manifest is defined by `epochs/v9.yaml`"), "{said}");
+    fs::remove_file(repository.path("ddl/epochs/v9.yaml")).expect("removed");
+
     let v1 = repository.read("ddl/epochs/v1.yaml");
     fs::write(repository.path("ddl/epochs/v1.yaml"), v1.replace("blocks: 10000", "blocks: 9000")).expect("written");
     let said = refused(&repository, None, THIRD_RENAMES);
