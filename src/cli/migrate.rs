@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, migrate_rollout, migrate_text, output, schema};
+use super::{Failure, migrate_adopt, migrate_rollout, migrate_text, output, schema};
 use crate::{
     bootstrap::Definitions,
     migrate::{
@@ -64,6 +64,16 @@ lease: nothing was applied."
 has the lease: nothing was placed."
     )]
     Replay(migrate_rollout::Replay),
+    /// Take over from tables with the Kafka engine and their materialized views
+    ///
+    /// Shows what is there and what would be done; --apply does it: the schema first, which replaces nothing, then the
+    /// reader is stopped, then its views, then the group is watched until its offsets stand still. `run` goes on from exactly
+    /// these offsets. Ended in the middle, it is finished by the same command.
+    #[command(
+        after_help = "Exit codes: without --apply 0 nothing to take over, 2 something; with it 0 taken over; 1 refused or \
+failed."
+    )]
+    Adopt(migrate_adopt::Adopt),
 }
 
 /// The record's `.proto`, and how it is read.
@@ -128,6 +138,7 @@ pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Apply(apply) => migrate_rollout::apply(apply),
         Command::Status(plan) => migrate_rollout::status(plan),
         Command::Replay(replay) => migrate_rollout::replay(replay),
+        Command::Adopt(adopt) => migrate_adopt::run(adopt),
     };
     done.map_err(|failure| failure.with_code(Failure::FAILED))
 }

@@ -10,6 +10,7 @@ mod failure;
 mod generate;
 mod inspect;
 mod migrate;
+mod migrate_adopt;
 mod migrate_rollout;
 mod migrate_text;
 mod output;

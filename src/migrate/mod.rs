@@ -3,6 +3,7 @@
 //! [`differences`] tells two records apart by class and consequence. It knows no field by name: what a record looks like
 //! comes from a `.proto` file ([`ProtoFile`]) or from the definitions ([`declared`]).
 
+pub mod adopt;
 mod compare;
 pub mod declared;
 mod difference;
