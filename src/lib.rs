@@ -18,6 +18,7 @@ pub mod http;
 pub mod inspect;
 pub mod kafka;
 pub mod lane;
+pub mod migrate;
 pub mod pipeline;
 pub mod proto;
 pub mod telemetry;

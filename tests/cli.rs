@@ -151,3 +151,114 @@ fn definitions_that_can_not_be_read_are_a_bad_configuration() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("broken/manifest.yaml:"), "{}", text(&output.stderr));
 }
+
+/// A record that is no xtcp2 record, in the shape of flow exporters' messages.
+const FLOW: &str = "\
+syntax = \"proto3\";
+package flow.pb;
+import \"google/protobuf/timestamp.proto\";
+option go_package = \"example/flow;pb\";
+
+enum Kind { KIND_UNSPECIFIED = 0; KIND_SFLOW = 1; KIND_NETFLOW_V9 = 2; }
+
+message Flow {
+  Kind kind = 1;
+  uint64 time_received_ns = 110;
+  uint32 sequence_num = 4;
+  bytes sampler_address = 11 [json_name = \"samplerAddress\"];
+  uint64 bytes = 9;
+  uint32 as_path_length = 50 [deprecated = true];
+}
+
+service Flows { rpc Send(Flow) returns (Flow); }
+";
+
+#[test]
+fn a_diff_says_by_its_exit_code_what_is_to_be_done() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
+    let newest = include_str!("../proto/xtcp_flat_record.proto");
+    let with = |from: &str, to: &str| {
+        assert_eq!(newest.matches(from).count(), 1, "{from}");
+        newest.replace(from, to)
+    };
+    for (changed, code, said) in [
+        (newest.to_owned(), 0, "compared with epoch 2: nothing to do\n"),
+        (with("  string tag = 51;\n", "  string tag = 51;\n  string boot = 52;\n"), 2, "additive added "),
+        (with("string tag = 51", "string tags = 51"), 3, "to say so: --rename tag=tags\n"),
+        (with("string tag = 51", "uint32 tags = 51"), 1, "takes the number of string tag = 51"),
+    ] {
+        std::fs::write(path("new.proto"), changed).expect("written");
+        let output = xtcp_ingest(&["migrate", "diff", &path("new.proto")], &[]);
+        assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(text(&output.stdout).contains(said), "{}", text(&output.stdout));
+    }
+    let output = xtcp_ingest(&["migrate", "diff", "--json", &path("new.proto")], &[]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["verdict"], "refused");
+    let reused = json["differences"].as_array().expect("a list").iter().find(|d| d["class"] == "number_reused");
+    assert!(reused.is_some_and(|d| d["line"].as_u64() > Some(50) && d["column"] == 3), "{json}");
+
+    std::fs::write(path("bad.proto"), "syntax = \"proto3\";\nmessage {\n").expect("written");
+    let output = xtcp_ingest(&["migrate", "diff", &path("bad.proto")], &[]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert!(text(&output.stderr).contains("bad.proto:2:9: "), "{}", text(&output.stderr));
+    assert_eq!(xtcp_ingest(&["migrate", "diff", "--nonsense"], &[]).status.code(), Some(64));
+}
+
+#[test]
+fn records_of_other_projects_are_compared_as_well() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
+    std::fs::write(path("old.proto"), FLOW).expect("written");
+    let diff = |changed: &str| {
+        std::fs::write(path("new.proto"), changed).expect("written");
+        let (old, new) = (path("old.proto"), path("new.proto"));
+        let output = xtcp_ingest(&["migrate", "diff", "--message", "flow.pb.Flow", "--from", &old, &new], &[]);
+        (output.status.code(), text(&output.stdout).to_owned() + text(&output.stderr))
+    };
+    assert_eq!(diff(FLOW).0, Some(0));
+    let (code, said) = diff(&FLOW.replace("uint32 sequence_num", "uint64 sequence_num"));
+    assert!(code == Some(3) && said.contains("bump     widened"), "{code:?} {said}");
+    let (code, said) = diff(&FLOW.replace("uint64 bytes = 9;", "uint64 bytes = 9;\n  uint32 mpls_label = 2000;"));
+    assert!(code == Some(2) && said.contains("additive added"), "no kernel source is asked for: {code:?} {said}");
+    // What is common elsewhere and no row can hold is refused, each with its place.
+    let nested = FLOW.replace(
+        "uint64 bytes = 9;",
+        "google.protobuf.Timestamp at = 60;\n  map<string, string> tags = 61;\n  repeated uint32 as_path = 62;\n  \
+         oneof key { string name = 63; bytes id = 64; }\n  enum Inner { INNER_A = 0; }",
+    );
+    let (code, said) = diff(&nested);
+    assert_eq!(code, Some(1), "{said}");
+    for part in
+        ["new.proto:13:3: field `at` is a message", ":14:3: map field `tags`", "oneof `key`", "nested enum `Inner`"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let (code, said) = diff(&FLOW.replace("uint64 bytes = 9;", "uint64 bytes = 9;\n  repeated uint32 as_path = 62;"));
+    assert!(code == Some(1) && said.contains("refused  repeated"), "{code:?} {said}");
+}
+
+#[test]
+fn what_new_refuses_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
+    let copied = std::process::Command::new("cp").args(["-r", "ddl", "proto", &path(".")]).status().expect("cp");
+    assert!(copied.success());
+    let newest = std::fs::read_to_string(path("proto/xtcp_flat_record.proto")).expect("the .proto");
+    std::fs::write(path("new.proto"), newest.replace("string tag = 51", "string tags = 51")).expect("written");
+    let new = |arguments: &[&str]| {
+        let (ddl, new) = (path("ddl"), path("new.proto"));
+        let output = xtcp_ingest(&[&["migrate", "new", "--dir", &ddl, &new], arguments].concat(), &[]);
+        (output.status.code(), text(&output.stdout).to_owned() + text(&output.stderr))
+    };
+    let (code, said) = new(&[]);
+    assert!(code == Some(1) && said.contains("--rename tag=tags") && said.contains("hint: confirm each"), "{said}");
+    let (code, said) = new(&["--epoch", "2", "--rename", "tag=tags"]);
+    assert!(code == Some(1) && said.contains("epoch 2 is in use already"), "{said}");
+    assert!(!Path::new(&path("migrations")).exists() && !Path::new(&path("ddl/epochs/v3.yaml")).exists());
+    let (code, said) = new(&["--rename", "tag=tags"]);
+    assert!(code == Some(0) && said.contains("wrote ") && said.contains("epoch 3 is defined"), "{said}");
+    let (code, said) = new(&["--rename", "tag=tags"]);
+    assert!(code == Some(0) && said == "epoch 3 says what the .proto says: nothing to do\n", "{said}");
+}

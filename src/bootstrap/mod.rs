@@ -27,6 +27,7 @@ mod patience;
 mod planner;
 mod platform;
 mod probe;
+pub(crate) mod publication;
 mod render;
 mod report;
 mod retype;

@@ -48,6 +48,8 @@ pub struct Controller<'a, T> {
     timing: Timing,
     allow_drift: bool,
     pub(super) stop: Stop,
+    /// What is worked on; everything, topics included, without it.
+    only: Option<fn(&Object) -> bool>,
     watch: Watch<'a>,
     /// A claim that is held because it could not be given back.
     kept: Mutex<Option<String>>,
@@ -92,6 +94,7 @@ impl<'a, T: Topics> Controller<'a, T> {
             timing: Timing::default(),
             allow_drift: false,
             stop: Stop::default(),
+            only: None,
             watch: Box::new(|_| ()),
             kept: Mutex::default(),
         }
@@ -113,6 +116,13 @@ impl<'a, T: Topics> Controller<'a, T> {
     #[must_use]
     pub fn stopped_by(self, stop: Stop) -> Self {
         Self { stop, ..self }
+    }
+
+    /// Works on these objects alone, and on no topic. Each step is recorded as soon as it is done. The ledger, the lease and
+    /// what they need have to be among them.
+    #[must_use]
+    pub fn only(self, objects: fn(&Object) -> bool) -> Self {
+        Self { only: Some(objects), ..self }
     }
 
     /// Shows the report of each pass to somebody, when it begins and when it ends.
@@ -158,7 +168,9 @@ impl<'a, T: Topics> Controller<'a, T> {
         for (object, statement) in self.statements(&planner) {
             report.objects.push(apply.object(object, &statement, &catalogues[&statement.database]).await?);
         }
-        self.plan_topics(&mut report).await;
+        if self.only.is_none() {
+            self.plan_topics(&mut report).await;
+        }
         report.finished_at = Some(Timestamp::now());
         report.duration = Some(start.elapsed());
         report.state = State::Unknown;
@@ -176,6 +188,15 @@ impl<'a, T: Topics> Controller<'a, T> {
             return Ok(None);
         }
         Ok(Some(Ledger { client: self.client, table: ledger.quoted_name() }.read().await?))
+    }
+
+    /// The lease of the schema, and the platform that it was found for: for other work that nobody may do twice at once.
+    ///
+    /// # Errors
+    /// When ClickHouse can't be asked, or there is no lease yet.
+    pub async fn schema_lease(&self) -> Result<(Lease<'a>, Platform), Error> {
+        let platform = probe::platform(self.client, self.dials.platform).await?;
+        Ok((self.lease(platform), platform))
     }
 
     pub(super) fn report(&self) -> Report {
@@ -253,7 +274,12 @@ impl<'a, T: Topics> Controller<'a, T> {
         let (claim_live, stop) = (Some(claim), &self.stop);
         let apply = Apply { planner, ddl, allow_drift: self.allow_drift, dry: false, claim: claim_live, stop };
         report.objects.clear();
+        let ledger = self.bookkeeping_of(planner.platform, LEDGER);
+        let ledger = ledger.map(|ledger| Ledger { client: self.client, table: ledger.quoted_name() });
+        let schemas_version = report.schemas_version.clone();
+        let pass = Pass { schemas_version: &schemas_version, platform: planner.platform, holder: &claim.holder };
         let mut statements = Vec::new();
+        let mut recorded: HashSet<String> = HashSet::new();
         let mut failed: Vec<String> = Vec::new();
         let mut absent: HashSet<&str> = HashSet::new();
         for (object, statement) in self.statements(planner) {
@@ -276,17 +302,19 @@ impl<'a, T: Topics> Controller<'a, T> {
                     failed.push(outcome.reason.clone().unwrap_or_default());
                 }
             }
+            let is_step = matches!(outcome.action, Action::Created | Action::Altered);
+            if let Some(ledger) = ledger.as_ref().filter(|_| self.only.is_some() && is_step) {
+                ledger.record(pass, &[(&statement, &outcome)]).await?;
+                recorded.insert(outcome.id.clone());
+            }
             report.objects.push(outcome);
             statements.push(statement);
         }
-        if let Some(ledger) = self.bookkeeping_of(planner.platform, LEDGER) {
-            let ledger = Ledger { client: self.client, table: ledger.quoted_name() };
-            let rows: Vec<(&Statement, &Outcome)> = statements.iter().zip(&report.objects).collect();
-            let pass =
-                Pass { schemas_version: &report.schemas_version, platform: planner.platform, holder: &claim.holder };
-            ledger.record(pass, &rows).await?;
+        if let Some(ledger) = ledger {
+            let rows = statements.iter().zip(&report.objects).filter(|(_, outcome)| !recorded.contains(&outcome.id));
+            ledger.record(pass, &rows.collect::<Vec<(&Statement, &Outcome)>>()).await?;
         }
-        let topics = self.all_topics(report).await;
+        let topics = if self.only.is_some() { Ok(()) } else { self.all_topics(report).await };
         if !failed.is_empty() {
             return Err(Error::Objects(failed));
         }
@@ -317,7 +345,8 @@ impl<'a, T: Topics> Controller<'a, T> {
     }
 
     fn statements<'p>(&'p self, planner: &'p Planner<'_>) -> impl Iterator<Item = (&'p Object, Statement)> {
-        self.definitions.objects.iter().filter_map(|object| Some((object, planner.statement(object)?)))
+        let objects = self.definitions.objects.iter().filter(|object| self.only.is_none_or(|only| only(object)));
+        objects.filter_map(|object| Some((object, planner.statement(object)?)))
     }
 
     fn bookkeeping(&self, id: &str) -> Option<Statement> {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     clickhouse::{literal, quoted},
-    epoch::{Column, Days, Table},
+    epoch::{Column, Days, PlainTable, Table},
 };
 
 /// An object as the server is told to create it.
@@ -117,6 +117,19 @@ impl Definitions {
             Body::Merge(_) => Some(&self.registry.newest().columns),
             Body::Database | Body::View(_) | Body::MaterializedView(_) | Body::Role(_) | Body::Topic(_) => None,
         }
+    }
+
+    /// The statement of a table that no manifest lists: it creates the table where there is none of that name.
+    #[must_use]
+    pub fn create_apart(
+        &self,
+        plain: &PlainTable,
+        database: &str,
+        parameters: &Parameters,
+        platform: Platform,
+    ) -> String {
+        let sql = create_table(database, &plain.table, &plain.columns, parameters, Some(platform));
+        sql.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
     }
 
     /// A Merge table holds nothing, so its columns need neither codec nor default.

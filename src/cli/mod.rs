@@ -1,13 +1,18 @@
 //! The commands, and nothing else: parse, call into the module that does the work, print.
 //!
 //! Data goes to standard output, logs and progress to standard error. A command ends in an exit code: 0 done, 1 failed,
-//! 2 refused to start because of what it was given; `schema` has its own. 64 is a command line that isn't understood.
+//! 2 refused to start because of what it was given; `schema` and `migrate` have their own. 64 is a command line that
+//! isn't understood.
 
 mod bench;
 mod config;
 mod failure;
 mod generate;
 mod inspect;
+mod migrate;
+mod migrate_adopt;
+mod migrate_rollout;
+mod migrate_text;
 mod output;
 mod run;
 mod schema;
@@ -41,6 +46,8 @@ enum Command {
     Run(run::Command),
     #[command(subcommand)]
     Schema(schema::Command),
+    #[command(subcommand)]
+    Migrate(migrate::Command),
 }
 
 /// Runs the command of these arguments, the program's name first.
@@ -66,6 +73,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Config(command) => config::run(command),
         Command::Run(command) => run::run(command),
         Command::Schema(command) => schema::run(command),
+        Command::Migrate(command) => migrate::run(command),
     };
     done.unwrap_or_else(|failure| failure.report())
 }

@@ -51,9 +51,9 @@ pub(super) struct Plan {
 pub(super) struct Apply {
     /// Carry out differences that lose nothing: wider types, labels of an enum, time zones, TTL, settings
     #[arg(long)]
-    allow_drift: bool,
+    pub allow_drift: bool,
     #[command(flatten)]
-    plan: Plan,
+    pub plan: Plan,
 }
 
 /// The settings of the schema.
@@ -90,15 +90,18 @@ pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
 }
 
 /// What the commands work with.
-struct Tools {
-    config: Config,
-    client: Client,
-    admin: Admin,
-    definitions: Definitions,
-    parameters: Parameters,
+pub(super) struct Tools {
+    pub config: Config,
+    pub client: Client,
+    pub admin: Admin,
+    pub definitions: Definitions,
+    pub parameters: Parameters,
 }
 
-fn with(plan: Plan, work: impl AsyncFnOnce(bool, &Tools) -> Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+pub(super) fn with(
+    plan: Plan,
+    work: impl AsyncFnOnce(bool, &Tools) -> Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
     let config = plan.settings.load()?.config;
     let failed = |error: &dyn std::error::Error| Failure::failed(error);
     let definitions = Definitions::configured(&config).map_err(|error| failed(&error))?;
@@ -111,7 +114,7 @@ fn with(plan: Plan, work: impl AsyncFnOnce(bool, &Tools) -> Result<ExitCode, Fai
 }
 
 impl Tools {
-    fn controller(&self) -> Controller<'_, Admin> {
+    pub(super) fn controller(&self) -> Controller<'_, Admin> {
         Controller::new(&self.client, &self.admin, &self.definitions, &self.parameters, self.config.bootstrap)
     }
 

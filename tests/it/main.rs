@@ -1,6 +1,7 @@
 //! Tests against a real Kafka and a real ClickHouse. They fail, and never pass by skipping, when one isn't reachable:
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
+mod adopt;
 mod bootstrap;
 mod broker;
 mod cases;
@@ -16,6 +17,7 @@ mod interposer;
 mod kafka_rights;
 mod kinds;
 mod lease;
+mod migrate;
 mod once;
 mod oracle;
 mod platforms;

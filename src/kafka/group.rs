@@ -1,0 +1,81 @@
+//! The consumer group as others left it: who is in it, and what it has committed.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use rdkafka::{
+    Offset, TopicPartitionList,
+    consumer::{BaseConsumer, Consumer as _},
+    error::KafkaError,
+};
+
+use super::{Error, client, context::Plain};
+use crate::config;
+
+/// How long one exchange with the cluster may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Looks at a group without becoming a member of it. Cheap to clone.
+#[derive(Clone)]
+pub struct Group {
+    client: Arc<BaseConsumer<Plain>>,
+    brokers: Arc<str>,
+    name: Arc<str>,
+}
+
+impl Group {
+    /// The configured group.
+    ///
+    /// # Errors
+    /// The properties are not valid.
+    pub fn new(kafka: &config::Kafka) -> Result<Self, Error> {
+        let client = client::common(kafka)
+            .set("group.id", &kafka.group)
+            .set("enable.auto.commit", "false")
+            .create_with_context(Plain::default())
+            .map_err(|error| Error::new("client", &*kafka.brokers, &error))?;
+        let (brokers, name) = (kafka.brokers.as_str().into(), kafka.group.as_str().into());
+        Ok(Self { client: Arc::new(client), brokers, name })
+    }
+
+    /// How many members it has; none for a group that isn't there.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn members(&self) -> Result<usize, Error> {
+        let name = Arc::clone(&self.name);
+        self.blocking("members of the group", move |client| {
+            let groups = client.fetch_group_list(Some(&name), TIMEOUT)?;
+            let own = groups.groups().iter().filter(|group| group.name() == &*name);
+            Ok(own.map(|group| group.members().len()).sum())
+        })
+        .await
+    }
+
+    /// What it has committed, by partition; partitions without an offset are left out.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn committed(&self, topic: &str, partitions: &[i32]) -> Result<BTreeMap<i32, i64>, Error> {
+        let mut list = TopicPartitionList::new();
+        for partition in partitions {
+            list.add_partition(topic, *partition);
+        }
+        self.blocking("committed offsets", move |client| {
+            let list = client.committed_offsets(list, TIMEOUT)?;
+            let offset = |offset| if let Offset::Offset(offset) = offset { Some(offset) } else { None };
+            Ok(list.elements().iter().filter_map(|e| Some((e.partition(), offset(e.offset())?))).collect())
+        })
+        .await
+    }
+
+    async fn blocking<R: Send + 'static>(
+        &self,
+        what: &'static str,
+        ask: impl FnOnce(&BaseConsumer<Plain>) -> Result<R, KafkaError> + Send + 'static,
+    ) -> Result<R, Error> {
+        let client = Arc::clone(&self.client);
+        let asked = tokio::task::spawn_blocking(move || ask(&client)).await;
+        let answer = asked.expect("asking a broker doesn't panic");
+        answer.map_err(|error| Error::new(what, &*self.brokers, &error))
+    }
+}
