@@ -294,7 +294,8 @@ async fn a_full_server_is_named_with_what_to_do_and_leaves_nothing_recorded() {
         let controller = Controller::new(&client, &topics, &definitions, &parameters, dials).timing(QUICK);
         let report = controller.pass().await;
         let text = report.error.as_ref().expect("it is refused").to_string();
-        assert!(text.starts_with("ClickHouse is up and still refuses after 1 s: "), "{what}: {text}");
+        // How long it was depends on how busy the machine is.
+        assert!(text.starts_with("ClickHouse is up and still refuses after "), "{what}: {text}");
         assert!(
             text.contains("243 NOT_ENOUGH_SPACE") && text.contains("make room on the server's disks"),
             "{what}: {text}"

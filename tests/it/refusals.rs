@@ -34,7 +34,7 @@ async fn a_setting_that_inserts_can_not_carry_is_named() {
         ("no_such_setting", "1", 115),
         ("insert_quorum", "abc", 27),
         ("insert_quorum", "-1", 72),
-        ("insert_deduplicate", "maybe", 467),
+        ("parallel_view_processing", "maybe", 467),
         ("date_time_input_format", "foo", 36),
         ("load_balancing", "nearest", 212),
     ] {
