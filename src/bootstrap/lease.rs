@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tokio::time::sleep;
-use tracing::{debug, info};
+use tracing::{debug, warn};
 
 use super::stop::Stop;
 use crate::clickhouse::{Client, Error, literal};
@@ -105,7 +105,11 @@ impl Lease<'_> {
                 return Ok(Taken::Occupied(occupied));
             }
             if !told {
-                info!(seconds = wait.as_secs(), "waiting for the lease: {occupied}");
+                warn!(
+                    seconds = wait.as_secs(),
+                    "waiting for the lease: {occupied}; if that process was killed, this is over when its claim lapses, and \
+                     `--bootstrap-tables false` starts at once where everything is as declared"
+                );
                 told = true;
             }
             let _ = stop.or(sleep(self.timing.poll.min(wait - waited))).await;

@@ -61,6 +61,8 @@ enum Unusable {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("there is nothing to measure: the files are empty")]
     Empty,
+    #[error("there is nothing to measure: none of the {0} messages holds a record or a piece")]
+    NoRows(u64),
 }
 
 impl Bench {
@@ -81,6 +83,15 @@ impl Bench {
         let bar = telemetry::bar(100, "%");
         let report = bench::measure(&schema, &corpus, options, |done| bar.set_position((100.0 * done) as u64));
         bar.finish_and_clear();
+        if report.rows == 0 {
+            return Err(Failure::refused(&Unusable::NoRows(report.messages))
+                .hint("give files of frames back to back, as `generate --out` writes them"));
+        }
+        if cfg!(debug_assertions) {
+            tracing::warn!(
+                "this build is hardly optimised: its figures say nothing; build with `cargo build --release`"
+            );
+        }
         if self.json {
             output::print_json(&report.to_json())?
         } else {
