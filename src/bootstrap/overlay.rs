@@ -1,6 +1,6 @@
 //! A deployment's own tree of further objects. What is wrong with it is told, and never hurts the rest.
 
-use std::{collections::HashSet, io::ErrorKind, path::Path};
+use std::{collections::HashSet, path::Path};
 
 use tracing::{error, info};
 
@@ -124,12 +124,9 @@ impl Definitions {
     }
 }
 
-/// Whether there is no overlay. A directory that can't be looked into is not the same as none.
+/// Whether there is no overlay. A directory that can't be looked into is not the same as none, nor is a file in its place.
 fn is_none(directory: &Path) -> bool {
-    match directory.join(manifest::FILE).try_exists() {
-        Ok(is_there) => !is_there,
-        Err(fault) => fault.kind() == ErrorKind::NotADirectory,
-    }
+    directory.join(manifest::FILE).try_exists().is_ok_and(|is_there| !is_there)
 }
 
 #[cfg(test)]
@@ -247,13 +244,16 @@ objects:
     #[test]
     fn a_directory_that_is_not_there_is_no_overlay() {
         let empty = tempfile::tempdir().expect("a directory");
-        let file = empty.path().join("file");
-        std::fs::write(&file, "").expect("a file in the place of a directory");
-        for directory in [empty.path(), Path::new("/nonexistent/overlay"), &file] {
+        for directory in [empty.path(), Path::new("/nonexistent/overlay")] {
             let definitions = Definitions::embedded().expect("sound").with_overlay(directory);
             assert_eq!(definitions.overlay_refused, [""; 0]);
             assert!(is_core_alone(&definitions));
         }
+        let file = empty.path().join("file");
+        std::fs::write(&file, "").expect("a file in the place of a directory");
+        let definitions = Definitions::embedded().expect("sound").with_overlay(&file);
+        assert!(definitions.overlay_refused[0].contains("leave it out"), "{:?}", definitions.overlay_refused);
+        assert!(is_core_alone(&definitions));
         let fault = empty.path().join("manifest.yaml");
         std::fs::create_dir(&fault).expect("a directory in the place of a file");
         let definitions = Definitions::embedded().expect("sound").with_overlay(empty.path());
