@@ -113,7 +113,7 @@ impl Row<'_> {
                 if label >= 64 || op.mask >> label & 1 == 0 {
                     return false;
                 }
-                store(self.tile.bytes_mut(), op.offset, op.width.trailing_zeros() as u8, row, label);
+                store(self.tile.bytes_mut(), op.offset, op.shift(), row, label);
                 at += usize::from(op.key_len) + 1;
                 continue;
             }
@@ -234,7 +234,7 @@ impl Row<'_> {
             }
             // The fields of a span are no signs of a layout.
             let (bits, after) = self.field::<S>(op, &mut 0, message, at, end)?;
-            memo.stores.push(Stored { offset: op.offset, shift: op.width.trailing_zeros() as u8, bits });
+            memo.stores.push(Stored { offset: op.offset, shift: op.shift(), bits });
             memo.last = index;
             at = after;
         }

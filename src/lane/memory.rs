@@ -35,7 +35,7 @@ pub(super) struct Memo {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
     pub offset: u32,
-    /// As in [`super::steps::Step::shift`].
+    /// As [`super::plan::Op::shift`].
     pub shift: u8,
     pub bits: u64,
 }

@@ -180,6 +180,13 @@ impl Plan {
 }
 
 impl Op {
+    /// The width of the column's values in the tile: 2 to the power of this many bytes.
+    #[inline(always)]
+    pub(super) const fn shift(&self) -> u8 {
+        // A string has no width, and is never stored there.
+        (if self.width == 0 { 1 } else { self.width }).trailing_zeros() as u8
+    }
+
     fn of(number: u32, wire: WireType) -> Self {
         let mut key = Vec::new();
         prost::encoding::encode_varint(u64::from(number) << 3 | wire as u64, &mut key);

@@ -49,7 +49,7 @@ pub(super) struct Step {
     pub offset: u32,
     /// The position of the operation; [`NONE`] for what matches whatever comes.
     pub op: u16,
-    /// The width of the column's values in the tile: 2 to the power of this many bytes.
+    /// As [`Op::shift`].
     pub shift: u8,
     /// Bytes of the field, key included, if it is as long as expected.
     pub length: u8,
@@ -190,7 +190,7 @@ impl Step {
             key_mask: u32::MAX >> 32u32.saturating_sub(key_bits).min(31),
             offset: op.offset,
             op: position,
-            shift: op.width.max(1).trailing_zeros() as u8,
+            shift: op.shift(),
             ..Self::END
         };
         if op.key_len > 4 {

@@ -24,6 +24,8 @@ mod platforms;
 mod process;
 mod proxy;
 mod refusals;
+#[path = "../repository/mod.rs"]
+mod repository;
 mod roles;
 mod run;
 mod schema;

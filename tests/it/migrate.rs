@@ -18,37 +18,12 @@ use xtcp_ingest::bootstrap::{Definitions, Platform};
 use crate::{
     interposer::{Answer, Interposer},
     process::{Ingest, generate},
+    repository::Repository,
     support::{self, Database, bench},
     topic::Topic,
 };
 
-/// A copy of the definitions and the `.proto` in a folder.
-struct Repository {
-    root: tempfile::TempDir,
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copied");
-        }
-    }
-}
-
 impl Repository {
-    fn new() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        for part in ["ddl", "proto"] {
-            copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(part), &root.path().join(part));
-        }
-        Self { root }
-    }
-
     fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }

@@ -5,6 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[path = "../../../tests/repository/mod.rs"]
+mod repository;
+
+use repository::Repository;
+
 use super::{Draft, DraftError, Request, draft, write};
 use crate::{
     bootstrap::{Body, Definitions},
@@ -12,35 +17,7 @@ use crate::{
     tree::Tree,
 };
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-/// A copy of the definitions and the `.proto`, and a changed one beside them.
-struct Repository {
-    root: tempfile::TempDir,
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copied");
-        }
-    }
-}
-
 impl Repository {
-    fn new() -> Self {
-        let root = tempfile::tempdir().expect("a folder");
-        for part in ["ddl", "proto"] {
-            copy(&Path::new(ROOT).join(part), &root.path().join(part));
-        }
-        Self { root }
-    }
-
     fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
