@@ -4,13 +4,15 @@
 //! falls back to this whenever anything looks odd, so what is said here is what counts.
 
 mod cursor;
+mod cut;
 mod fault;
 mod pieces;
 mod varint;
 
 pub use cursor::{Cursor, RawField, Value};
+pub use cut::{Cut, CutKind, Hint, NoEnvelope};
 pub use fault::{Fault, FaultKind};
-pub use pieces::{Cut, CutKind, Hint, NoEnvelope, Piece, Pieces};
+pub use pieces::{Piece, Pieces};
 pub use varint::read_varint;
 
 /// The envelope's only field: its records.
