@@ -6,13 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use prost::Message as _;
 
 use super::Corpus;
 use crate::{
-    block::{CHUNK, Encoded, FrameWriter, Sink, encode},
-    lane::{Decoder, Lane, Message, Schema},
+    block::{CHUNK, Columns, Encoded, FrameWriter, Shape, Sink, encode},
+    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES},
     proto::Envelope,
 };
 
@@ -69,9 +68,10 @@ impl<'a> Bench<'a> {
             let begin = Instant::now();
             self.fill(&mut messages);
             round.encode += begin.elapsed();
-            let batch = self.lane.close_with(|shape, columns| {
+            let is_last = messages.peek().is_none() || self.lane.rows() >= self.batch_rows;
+            let batch = self.seal(is_last, |chunk, shape, columns| {
                 let begin = Instant::now();
-                encode(shape, columns, &mut self.chunk);
+                encode(shape, columns, chunk);
                 round.encode += begin.elapsed();
                 native.clear();
                 encode(shape, columns, &mut native);
@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
                 let body = writer.finish();
                 round.compress += begin.elapsed();
                 round.packed_bytes += body.len() as u64;
-                Encoded { body: Bytes::new(), native_bytes: native.len() as u64 }
+                Encoded { body: Vec::new(), native_bytes: native.len() as u64 }
             });
             let Some(batch) = batch else { continue };
             round.diverted += batch.counts.diverted.values().sum::<u64>();
@@ -104,9 +104,10 @@ impl<'a> Bench<'a> {
             let mut messages = (0i64..).zip(corpus.comparable()).peekable();
             while messages.peek().is_some() {
                 self.fill(&mut messages);
-                self.lane.close_with(|shape, columns| {
-                    encode(shape, columns, &mut self.chunk);
-                    Encoded { body: Bytes::new(), native_bytes: 0 }
+                let is_last = messages.peek().is_none() || self.lane.rows() >= self.batch_rows;
+                self.seal(is_last, |chunk, shape, columns| {
+                    encode(shape, columns, chunk);
+                    Encoded::default()
                 });
             }
             begin.elapsed()
@@ -119,19 +120,35 @@ impl<'a> Bench<'a> {
         let mut messages = (0i64..).zip(self.corpus.messages().iter().map(Vec::as_slice)).peekable();
         while messages.peek().is_some() {
             self.fill(&mut messages);
-            black_box(self.lane.close());
+            if messages.peek().is_none() || self.lane.rows() >= self.batch_rows {
+                black_box(self.lane.close());
+            } else {
+                self.lane.seal_sections();
+            }
         }
     }
 
-    /// As many messages as `run` would put into one batch.
+    /// As many messages as `run` reads in one turn, or closes a batch after.
     fn fill<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>) {
         let mut filling = self.lane.fill(&mut self.decoder);
+        let mut bytes = 0;
         for (offset, payload) in messages {
             filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
-            if filling.rows() >= self.batch_rows {
+            bytes += payload.len();
+            if bytes >= TURN_BYTES || filling.rows() >= self.batch_rows {
                 break;
             }
         }
+    }
+
+    /// Has `seal` make sections of what is due after a turn, and the batch of them if this was its last one.
+    fn seal(&mut self, is_last: bool, mut seal: impl FnMut(&mut Chunk, &Shape, &Columns) -> Encoded) -> Option<Batch> {
+        let seal = |shape: &Shape, columns: &Columns| seal(&mut self.chunk, shape, columns);
+        if is_last {
+            return self.lane.close_with(seal);
+        }
+        self.lane.seal_sections_with(SECTION_ROWS, seal);
+        None
     }
 }
 

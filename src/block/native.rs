@@ -1,14 +1,12 @@
 //! A block in ClickHouse's Native format: the numbers of columns and rows, then each column with its name and type.
 
-use bytes::Bytes;
-
 use super::{Columns, Dictionary, FrameWriter, INDEX_BYTES, Shape, Slot};
 
 /// An encoded and compressed block.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Encoded {
     /// The block in ClickHouse's compressed frames.
-    pub body: Bytes,
+    pub body: Vec<u8>,
     /// Bytes before compression.
     pub native_bytes: u64,
 }
@@ -43,7 +41,7 @@ pub fn seal(shape: &Shape, columns: &Columns) -> Encoded {
     let mut out = FrameWriter::default();
     encode(shape, columns, &mut out);
     let native_bytes = out.written();
-    Encoded { body: out.finish().into(), native_bytes }
+    Encoded { body: out.finish(), native_bytes }
 }
 
 /// Writes all rows of `columns` to `out`.

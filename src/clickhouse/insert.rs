@@ -11,7 +11,7 @@ pub struct Insert<'a> {
     pub table: &'a str,
     /// The names of the columns in the block.
     pub columns: &'a [&'a str],
-    /// A Native block in ClickHouse's compressed framing. It is sent as it is, without a copy.
+    /// Native blocks, one behind the other, in ClickHouse's compressed framing. They are sent as they are, without a copy.
     pub body: &'a Bytes,
     /// Settings of this insert alone; they win over the configured ones.
     pub settings: &'a [(&'a str, &'a str)],
@@ -30,9 +30,9 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     // A block that comes again under its token is dropped, and what views behind the table made of it with it.
     ("insert_deduplicate", "1"),
     ("deduplicate_blocks_in_dependent_materialized_views", "1"),
-    // Neither cut a block nor glue blocks.
+    // Neither cut what one request brings nor write it before its end: its sections become one block.
     ("max_insert_block_size", "1000000000"),
-    ("min_insert_block_size_rows", "0"),
+    ("min_insert_block_size_rows", "1000000000"),
     ("min_insert_block_size_bytes", "0"),
 ];
 

@@ -108,7 +108,7 @@ async fn an_insert_sends_its_statement_settings_and_body() {
         ("max_insert_block_size", "1000000000"),
         ("max_threads", "5"),
         ("min_insert_block_size_bytes", "0"),
-        ("min_insert_block_size_rows", "0"),
+        ("min_insert_block_size_rows", "1000000000"),
         ("query", "INSERT INTO `d\\`b`.`t` (`a`, `b c`) FORMAT Native"),
         ("wait_end_of_query", "1"),
     ];

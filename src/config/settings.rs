@@ -151,14 +151,17 @@ pub static ALL: &[Setting] = &[
         Preset::Absent,
     )
     .doc("Further settings sent with every insert, for instance `insert_quorum`."),
-    of("batch.rows", Kind::Number { min: 1, max: 10_000_000 }, Preset::Text("32768"))
+    of("batch.rows", Kind::Number { min: 1, max: 10_000_000 }, Preset::Text("131072"))
         .doc("A partition's batch is closed at this many rows over all tables, or at `batch.bytes` or `batch.age`."),
-    of("batch.bytes", Kind::Size { min: 64 << 10, max: 4 << 30 }, Preset::Text("24MiB"))
-        .doc("A partition's batch is closed at this size of its columns. No more than `limits.memory`."),
+    of("batch.bytes", Kind::Size { min: 64 << 10, max: 4 << 30 }, Preset::Text("96MiB"))
+        .doc(
+            "A partition's batch is closed at this size of its columns before compression. No more than `limits.memory`.",
+        ),
     of("batch.age", Kind::Span { min: Duration::from_millis(1), max: HOUR }, Preset::Text("1s"))
         .doc(
-            "A partition's batch is closed when its first message has waited for this long; later while inserts can't keep up, \
-             so that parts grow instead of their number.",
+            "A partition's batch is closed when its first message has waited for this long. Ten times as long while the \
+             partition is not read to its end, and longer still while inserts can't keep up, so that parts grow instead of \
+             their number.",
         ),
     of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
         "Open and closed batches of all partitions together: above it no message is read until an insert is done.",

@@ -31,7 +31,7 @@ fn nothing_given_is_the_defaults() {
     assert_eq!(config.kafka.brokers, "127.0.0.1:9092");
     assert_eq!(config.kafka.framing, Framing::Delimited);
     assert_eq!(config.clickhouse.urls[0].as_str(), "http://127.0.0.1:8123/");
-    assert_eq!(config.batch.bytes, 24 << 20);
+    assert_eq!(config.batch.bytes, 96 << 20);
     assert_eq!(config.batch.age, Duration::from_secs(1));
     assert_eq!(config.http.listen.to_string(), "127.0.0.1:9464");
     assert_eq!((config.retention_days, config.errors_retention_days), (31, 1));
@@ -109,7 +109,7 @@ fn a_batch_larger_than_the_memory_is_refused() {
     let problems = loaded("[limits]\nmemory = \"1MiB\"\n", &[], &[]).expect_err("48 MiB don't fit");
     assert_eq!(
         problems,
-        "`batch.bytes` (24MiB, default) is more than `limits.memory` (1MiB, x.toml:2), so no batch could ever be filled"
+        "`batch.bytes` (96MiB, default) is more than `limits.memory` (1MiB, x.toml:2), so no batch could ever be filled"
     );
 }
 

@@ -28,9 +28,9 @@ pub struct Block {
     pub target: Arc<Target>,
     /// The number of rows, at least one.
     pub rows: u64,
-    /// The Native block in ClickHouse's compressed framing (`decompress=1`).
+    /// One Native block or more in ClickHouse's compressed framing (`decompress=1`). The server puts them together.
     pub body: Bytes,
-    /// The bytes of the Native block before compression.
+    /// Their bytes before compression.
     pub native_bytes: u64,
 }
 

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Block, Counts, Decoder, Filling, Schema};
+use super::{Batch, Counts, Decoder, Filling, Schema, section::Sections};
 use crate::block::{Columns, Encoded, Shape, seal};
+
+/// Rows of a table that are sealed together while the batch goes on. Enough for the compressor to find its repeats and for
+/// dictionaries to pay; few enough for all that decoding writes to stay in the cache, and to be little memory beside what is
+/// compressed already.
+pub const SECTION_ROWS: usize = 4096;
 
 /// The open batch of one partition: blocks per table, the offsets they cover, what was counted.
 #[derive(Debug)]
@@ -11,8 +16,10 @@ pub struct Lane {
     pub(super) schema: Arc<Schema>,
     pub(super) topic: Arc<str>,
     pub(super) partition: i32,
-    /// By position in [`Schema::targets`].
+    /// By position in [`Schema::targets`]: the rows that are not sealed.
     pub(super) blocks: Vec<Option<Columns>>,
+    /// By the same position: the rows before them.
+    sections: Vec<Sections>,
     /// `[first, next)` of the messages pushed since the last close.
     pub(super) range: Option<(i64, i64)>,
     pub(super) counts: Counts,
@@ -23,7 +30,8 @@ impl Lane {
     #[must_use]
     pub fn new(schema: Arc<Schema>, topic: Arc<str>, partition: i32) -> Self {
         let blocks = schema.targets().iter().map(|_| None).collect();
-        Self { schema, topic, partition, blocks, range: None, counts: Counts::default() }
+        let sections = schema.targets().iter().map(|_| Sections::default()).collect();
+        Self { schema, topic, partition, blocks, sections, range: None, counts: Counts::default() }
     }
 
     /// Starts to push messages; the guard's end completes the rows.
@@ -34,26 +42,29 @@ impl Lane {
         Filling::new(self, decoder)
     }
 
-    /// Bytes of memory that the open batch takes.
+    /// Bytes of the open batch's rows before compression.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let block = |(target, columns): (usize, &Option<Columns>)| {
             columns.as_ref().map_or(0, |columns| columns.bytes(self.schema.shape(target)))
         };
-        self.blocks.iter().enumerate().map(block).sum()
+        let sealed: u64 = self.sections.iter().map(Sections::native_bytes).sum();
+        self.blocks.iter().enumerate().map(block).sum::<usize>() + usize::try_from(sealed).unwrap_or(usize::MAX)
     }
 
-    /// Bytes of memory that the open batch reserves, more than its rows take: what bounds a process, and no batch, as it
-    /// depends on how the memory was used before.
+    /// Bytes of memory that the open batch reserves: what bounds a process, and no batch, as it depends on how the memory was
+    /// used before.
     #[must_use]
     pub fn reserved(&self) -> usize {
-        self.blocks.iter().flatten().map(Columns::reserved).sum()
+        let sealed: usize = self.sections.iter().map(Sections::reserved).sum();
+        self.blocks.iter().flatten().map(Columns::reserved).sum::<usize>() + sealed
     }
 
     /// Rows of the open batch over all tables.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.blocks.iter().flatten().map(|columns| columns.rows() as u64).sum()
+        let sealed: u64 = self.sections.iter().map(Sections::rows).sum();
+        self.blocks.iter().flatten().map(|columns| columns.rows() as u64).sum::<u64>() + sealed
     }
 
     /// Whether no message came since the last close.
@@ -62,10 +73,25 @@ impl Lane {
         self.range.is_none()
     }
 
-    /// What the open batch has gathered for a table, by position in [`Schema::targets`].
+    /// What the open batch has gathered for a table and not sealed, by position in [`Schema::targets`].
     #[must_use]
     pub fn open(&self, target: usize) -> Option<&Columns> {
         self.blocks[target].as_ref()
+    }
+
+    /// Seals the rows of each table that has enough of them for a section. What was learned of where values lie in messages
+    /// is void from then on, so no message may be half in: it is called between two [`Lane::fill`].
+    pub fn seal_sections(&mut self) {
+        self.seal_sections_with(SECTION_ROWS, seal);
+    }
+
+    /// As [`Lane::seal_sections`], with each section made by `seal` from so many rows at least.
+    pub fn seal_sections_with(&mut self, rows: usize, mut seal: impl FnMut(&Shape, &Columns) -> Encoded) {
+        for (target, open) in self.blocks.iter_mut().enumerate() {
+            let Some(columns) = open.take_if(|columns| columns.rows() >= rows) else { continue };
+            self.sections[target].push(columns.rows(), seal(self.schema.shape(target), &columns));
+            self.schema.recycle(target, columns);
+        }
     }
 
     /// Ends the batch: encodes and compresses its blocks. `None` if no message came since the last close.
@@ -79,18 +105,19 @@ impl Lane {
         let mut counts = std::mem::take(&mut self.counts);
         let mut blocks = Vec::new();
         for (target, open) in self.blocks.iter_mut().enumerate() {
-            let Some(columns) = open.take() else { continue };
             let table = self.schema.table(target);
-            let rows = columns.rows() as u64;
-            if rows > 0 {
-                let encoded = seal(&table.shape, &columns);
-                let target = Arc::clone(&table.target);
-                if let Some(epoch) = target.epoch {
-                    counts.placed.insert(epoch, rows);
+            let mut sections = std::mem::take(&mut self.sections[target]);
+            if let Some(columns) = open.take() {
+                if columns.rows() > 0 {
+                    sections.push(columns.rows(), seal(&table.shape, &columns));
                 }
-                blocks.push(Block { target, rows, body: encoded.body, native_bytes: encoded.native_bytes });
+                self.schema.recycle(target, columns);
             }
-            self.schema.recycle(target, columns);
+            let Some(block) = sections.into_block(&table.target) else { continue };
+            if let Some(epoch) = block.target.epoch {
+                counts.placed.insert(epoch, block.rows);
+            }
+            blocks.push(block);
         }
         Some(Batch { partition: self.partition, first, next, blocks, counts })
     }

@@ -16,6 +16,7 @@ mod reason;
 mod route;
 mod rows;
 mod schema;
+mod section;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -23,11 +24,15 @@ mod varint;
 
 pub use batch::{Batch, Block, Counts, Target};
 pub use divert::Diverted;
-pub use lane::Lane;
+pub use lane::{Lane, SECTION_ROWS};
 pub use reason::Reason;
 pub use route::{Decoder, Filling, Outcome};
 pub use rows::RowSource;
 pub use schema::Schema;
+
+/// Bytes of message values that a worker reads into one lane before another has its turn: enough for the decoder to work in
+/// bulk, too little for a partition with a long backlog to hold up the others.
+pub const TURN_BYTES: usize = 1 << 20;
 
 /// One message as the lane sees it; the payload stays where the Kafka client put it.
 #[derive(Debug, Clone, Copy)]

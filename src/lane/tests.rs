@@ -3,7 +3,7 @@
 mod oracle;
 mod records;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 
@@ -167,6 +167,41 @@ proptest! {
         let in_pieces = in_pieces.close();
         prop_assert_eq!(at_once.as_ref().map(bodies), in_pieces.as_ref().map(bodies));
         prop_assert_eq!(at_once.map(|b| (b.first, b.next, b.counts)), in_pieces.map(|b| (b.first, b.next, b.counts)));
+    }
+
+    /// Sealed in sections, a batch is what its sections would be alone, one behind the other, and counts what it would count.
+    #[test]
+    fn sections_lose_nothing(recipes in prop::collection::vec(recipe(), 1..20), cut in 0..20_usize) {
+        let messages: Vec<_> = recipes.iter().map(|recipe| envelope([recipe.encode(registry())])).collect();
+        let cut = cut.min(messages.len());
+        let mut decoder = Decoder::new(Arc::clone(schema()));
+        let mut fill = |lane: &mut Lane, range: std::ops::Range<usize>| {
+            let mut filling = lane.fill(&mut decoder);
+            range.for_each(|i| filling.push(Message { offset: i as i64, time_ms: None, payload: Some(&messages[i]) }));
+        };
+        let mut in_sections = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+        let mut alone = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+        let mut expected: BTreeMap<String, (u64, Vec<u8>)> = BTreeMap::new();
+        for range in [0..cut, cut..messages.len()] {
+            fill(&mut in_sections, range.clone());
+            in_sections.seal_sections_with(1, crate::block::seal);
+            fill(&mut alone, range);
+            for block in alone.close().into_iter().flat_map(|batch| batch.blocks) {
+                let (rows, body) = expected.entry(block.target.table.clone()).or_default();
+                *rows += block.rows;
+                body.extend_from_slice(&block.body);
+            }
+        }
+        let mut whole = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+        fill(&mut whole, 0..messages.len());
+        prop_assert_eq!(in_sections.rows(), whole.rows());
+        let (in_sections, whole) = (in_sections.close().expect("a batch"), whole.close().expect("a batch"));
+        let mut found = bodies(&in_sections);
+        found.sort_unstable();
+        let expected: Vec<_> = expected.iter().map(|(table, (rows, body))| (table.as_str(), *rows, &body[..])).collect();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!((in_sections.first, in_sections.next), (whole.first, whole.next));
+        prop_assert_eq!(in_sections.counts, whole.counts);
     }
 
     #[test]

@@ -4,6 +4,9 @@ use std::time::Instant;
 
 use crate::{config, telemetry::Closed};
 
+/// So many times its age is a batch left open while more of its partition is there to be read.
+const BACKLOG_AGE: u32 = 10;
+
 /// A batch is full at rows or bytes, and due at an age: whichever is first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits(config::Batch);
@@ -24,9 +27,10 @@ impl Limits {
         }
     }
 
-    /// When a batch whose oldest message came at `opened` is to be closed.
-    pub(super) fn due(&self, opened: Instant) -> Instant {
-        opened + self.0.age
+    /// When a batch whose oldest message came at `opened` is to be closed. As long as the partition is not read to its end,
+    /// what is late is the backlog, and larger parts make that shorter.
+    pub(super) fn due(&self, opened: Instant, at_end: bool) -> Instant {
+        opened + self.0.age * if at_end { 1 } else { BACKLOG_AGE }
     }
 }
 
@@ -43,6 +47,7 @@ mod tests {
         assert_eq!(limits.full(10, 0), Some(Closed::Rows));
         assert_eq!(limits.full(0, 1000), Some(Closed::Bytes));
         let opened = Instant::now();
-        assert_eq!(limits.due(opened) - opened, Duration::from_secs(1));
+        assert_eq!(limits.due(opened, true) - opened, Duration::from_secs(1));
+        assert_eq!(limits.due(opened, false) - opened, Duration::from_secs(10));
     }
 }

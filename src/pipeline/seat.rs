@@ -18,15 +18,12 @@ use super::{
 };
 use crate::{
     kafka,
-    lane::{Batch, Counts, Decoder, Lane, Message},
+    lane::{Batch, Counts, Decoder, Lane, Message, TURN_BYTES},
     telemetry::{Closed as Cause, Held, Ledger},
 };
 
-/// What one lane may read before the next one has its turn: enough for the decoder to work in bulk, too little for a
-/// partition with a long backlog to hold up the others.
+/// Messages that one lane may read before the next one has its turn, as [`TURN_BYTES`] bounds their bytes.
 const TURN_MESSAGES: usize = 512;
-/// The same in bytes of message values.
-const TURN_BYTES: usize = 1 << 20;
 
 /// How a turn ended.
 #[derive(Debug, Default)]
@@ -212,6 +209,7 @@ impl Seat {
             self.look_again();
         }
         if turn.messages > 0 {
+            self.lane.seal_sections();
             self.opened.get_or_insert_with(Instant::now);
             self.share.set(self.lane.reserved());
             let held = self.held.get_or_insert_with(|| ledger.open());
@@ -232,7 +230,7 @@ impl Seat {
 
     /// When the open batch is to be closed, if there is one.
     pub(super) fn due(&self, limits: &Limits) -> Option<Instant> {
-        self.opened.filter(|_| !self.is_bound()).map(|opened| limits.due(opened))
+        self.opened.filter(|_| !self.is_bound()).map(|opened| limits.due(opened, self.end != Reach::No))
     }
 
     /// Seals the open batch at the end that it was bound to, and looks for more.

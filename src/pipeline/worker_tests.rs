@@ -7,7 +7,7 @@ use super::{
     },
     *,
 };
-use crate::config;
+use crate::{config, lane::SECTION_ROWS};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -100,6 +100,26 @@ fn a_batch_closes_at_its_rows_whatever_the_pieces_it_arrives_in() {
     }
     eventually("the rest is read", || queue.left() == 0);
     assert!(bench.events.try_recv().is_err(), "the third is neither full nor old");
+}
+
+#[test]
+fn a_batch_that_grows_takes_the_memory_of_its_compressed_rows() {
+    let mut bench = Bench::new(10 * SECTION_ROWS as u64, LONG, usize::MAX);
+    let (_, queue) = bench.take(0);
+    let mut open = Vec::new();
+    for section in 0..9 {
+        let rows = SECTION_ROWS as i64;
+        queue.put(section * rows..(section + 1) * rows);
+        eventually("it is read", || queue.left() == 0 && bench.budget.open() > 0);
+        std::thread::sleep(Duration::from_millis(50));
+        open.push(bench.budget.open());
+    }
+    let row = schema().shape(schema().targets().len() - 1).row_bytes;
+    assert!(open[8] < 2 * SECTION_ROWS * row, "{open:?} bytes of nine sections of {SECTION_ROWS} rows of {row} bytes");
+    queue.put(9 * SECTION_ROWS as i64..10 * SECTION_ROWS as i64);
+    let closed = bench.batch().1;
+    assert_eq!(closed.batch.blocks[0].rows, 10 * SECTION_ROWS as u64);
+    assert_eq!(bench.budget.open(), 0);
 }
 
 #[test]

@@ -62,14 +62,28 @@ async fn one_insert_is_one_part_however_long() {
 }
 
 #[tokio::test]
-async fn blocks_are_not_glued() {
-    let database = database("glue", "CREATE TABLE {db}.t (a UInt8) ENGINE = MergeTree ORDER BY a").await;
+async fn sections_become_one_part_under_one_token() {
+    let table = "CREATE TABLE {db}.t (a UInt8) ENGINE = MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 100";
+    let database = database("sections", table).await;
     database.execute("SYSTEM STOP MERGES {db}.t").await;
-    let block = block("a", "UInt8", 2, &[1, 2]);
-    let two: Bytes = [block.as_ref(), block.as_ref()].concat().into();
-    insert(&database.client, "a", two).await.expect("acknowledged");
+    // The server's own bounds of rows and bytes of a block lie between the first section and the last.
+    let rows = 400_000_u64;
+    let section = |of: u8| block("a", "UInt8", rows, &vec![of; rows as usize]);
+    let sections = [section(1), section(2), section(3)];
+    let body: Bytes = sections.iter().flat_map(|section| section.iter().copied()).collect();
+    let insert = Insert { table: "t", columns: &["a"], body: &body, settings: &[("insert_deduplication_token", "x")] };
     let parts = "SELECT count() AS n FROM system.parts WHERE database = '{db}' AND active";
-    assert_eq!(database.query::<Count>(parts).await, [Count { n: 2 }], "a token would not cover what it names");
+    let sum = "SELECT sum(a) AS n FROM {db}.t";
+    for _ in 0..2 {
+        database.client.insert(&insert).await.expect("acknowledged");
+        assert_eq!(database.query::<Count>(parts).await, [Count { n: 1 }]);
+        assert_eq!(database.query::<Count>(sum).await, [Count { n: rows * 6 }], "nothing of it twice");
+    }
+    // What is cut off in the middle of a section leaves none of those before.
+    let cut =
+        Insert { body: &body.slice(..body.len() - 5), settings: &[("insert_deduplication_token", "y")], ..insert };
+    database.client.insert(&cut).await.expect_err("cut off");
+    assert_eq!(database.query::<Count>(sum).await, [Count { n: rows * 6 }]);
 }
 
 #[tokio::test]
