@@ -8,7 +8,7 @@ use crate::config;
 const RECEIVE_BYTES: usize = 128 << 20;
 
 /// The share of librdkafka's own queues in memory, all partitions together.
-const QUEUES_BYTES: usize = 64 << 20;
+pub(super) const QUEUES_BYTES: usize = 64 << 20;
 
 /// Properties of every client: addresses, security, whatever else the operator passes through. What is not the operator's
 /// to set was refused when the configuration was read.
@@ -44,7 +44,7 @@ pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bo
     // larger than this still arrives.
     default("fetch.message.max.bytes", &(256 << 10).to_string());
     default("fetch.max.bytes", &(8 << 20).to_string());
-    default("statistics.interval.ms", "5000");
+    default("statistics.interval.ms", "2000");
     if properties.get("group.protocol") != Some("consumer") && properties.get("partition.assignment.strategy").is_none()
     {
         properties.set("partition.assignment.strategy", "cooperative-sticky");
@@ -57,9 +57,15 @@ pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bo
     properties
 }
 
-/// Kilobytes of one split queue, so that all of them stay within their share.
+/// Kilobytes of one split queue, so that all of them stay within their share with as much again of a response each.
 fn queue_kbytes(partitions: usize) -> usize {
-    (QUEUES_BYTES / 1024 / partitions.max(1)).clamp(128, 2048)
+    (QUEUES_BYTES / 2 / 1024 / partitions.max(1)).clamp(128, 2048)
+}
+
+/// Up to how many bytes a split queue asks for more.
+pub(super) fn queue_bytes(properties: &ClientConfig) -> u64 {
+    let kbytes = properties.get("queued.max.messages.kbytes").and_then(|value| value.parse::<u64>().ok());
+    kbytes.map_or(64 << 20, |kbytes| kbytes << 10)
 }
 
 #[cfg(test)]
@@ -100,7 +106,7 @@ mod tests {
     #[test]
     fn queues_share_their_memory() {
         assert_eq!(queue_kbytes(1), 2048);
-        assert_eq!(queue_kbytes(64), 1024);
+        assert_eq!(queue_kbytes(64), 512);
         assert_eq!(queue_kbytes(100_000), 128);
     }
 }

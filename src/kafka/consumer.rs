@@ -19,11 +19,12 @@ use rdkafka::{
 use super::{
     Error, Listener, Offsets, client,
     context::{Group, Plain},
+    flow::Flow,
 };
 use crate::config;
 
-/// How long the thread waits for the group's next event before it looks whether to stop.
-const POLL: Duration = Duration::from_millis(100);
+/// How long the thread waits for the group's next event before it looks who may fetch, and whether to stop.
+const POLL: Duration = Duration::from_millis(50);
 
 /// What a consumer is told besides the configuration.
 #[derive(Debug, Clone, Copy)]
@@ -49,16 +50,17 @@ impl Consumer {
     pub fn join(kafka: &config::Kafka, options: ConsumerOptions, listener: Box<dyn Listener>) -> Result<Self, Error> {
         let failed = |what: &str, error: &KafkaError| Error::new(what, &*kafka.brokers, error);
         let topic: Arc<str> = kafka.topic.as_str().into();
+        let properties = client::consumer(kafka, options.partitions, options.report_ends);
         let group = Group {
             plain: Plain::default(),
             topic: topic.clone(),
             brokers: kafka.brokers.as_str().into(),
             listener,
+            flow: Flow::new(client::QUEUES_BYTES as u64, client::queue_bytes(&properties)),
             consumer: OnceLock::new(),
         };
-        let consumer: BaseConsumer<Group> = client::consumer(kafka, options.partitions, options.report_ends)
-            .create_with_context(group)
-            .map_err(|error| failed("consumer", &error))?;
+        let consumer: BaseConsumer<Group> =
+            properties.create_with_context(group).map_err(|error| failed("consumer", &error))?;
         let consumer = Arc::new(consumer);
         let _ = consumer.context().consumer.set(Arc::downgrade(&consumer));
         consumer.subscribe(&[&*topic]).map_err(|error| failed("subscription", &error))?;
@@ -97,6 +99,10 @@ fn serve(consumer: &BaseConsumer<Group>, stop: &AtomicBool) {
     let group = consumer.context();
     let listener = &group.listener;
     while !stop.load(Ordering::Acquire) {
+        if let Err(error) = group.flow.step(consumer, &group.topic) {
+            listener.fatal(Error::new("pause", &*group.brokers, &error));
+            break;
+        }
         match consumer.poll(POLL) {
             None | Some(Err(KafkaError::PartitionEOF(_))) => {}
             Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {

@@ -12,7 +12,7 @@ use rdkafka::{
     types::{RDKafkaErrorCode, RDKafkaRespErr},
 };
 
-use super::{Error, Listener, Queue, Sight, watermarks};
+use super::{Error, Listener, Queue, Sight, flow::Flow, meter::Meter, watermarks};
 
 /// What every client has: its log lines go to `tracing`, and the last reason that a connection gave is kept, because
 /// the errors of calls don't carry it.
@@ -79,6 +79,8 @@ pub(super) struct Group {
     pub(super) topic: Arc<str>,
     pub(super) brokers: Arc<str>,
     pub(super) listener: Box<dyn Listener>,
+    /// Which partitions fetch.
+    pub(super) flow: Flow,
     /// The consumer itself: a queue can only be split off through its `Arc`.
     pub(super) consumer: OnceLock<Weak<BaseConsumer<Self>>>,
 }
@@ -93,9 +95,15 @@ impl Group {
         // consumer's own queue, and its lane would never see it.
         let Some(shared) = self.consumer.get().and_then(Weak::upgrade) else { return Ok(()) };
         let mut queues = Vec::with_capacity(list.count());
+        let mut meters = Vec::with_capacity(list.count());
         for partition in Self::partitions(list) {
             match shared.split_partition_queue(&self.topic, partition) {
-                Some(queue) => queues.push((partition, Queue::new(queue, self.topic.clone(), self.brokers.clone()))),
+                Some(queue) => {
+                    let meter = Arc::new(Meter::default());
+                    meters.push((partition, meter.clone()));
+                    let queue = Queue::new(queue, meter, self.topic.clone(), self.brokers.clone());
+                    queues.push((partition, queue));
+                }
                 None => {
                     let what = format!("queue of partition {partition}");
                     self.listener.fatal(Error::other(what, &*self.brokers, "librdkafka doesn't split it off"));
@@ -108,6 +116,7 @@ impl Group {
                 list.set_partition_offset(&self.topic, start.partition, Offset::Offset(offset))?;
             }
         }
+        self.flow.assign(consumer, &self.topic, meters)?;
         match consumer.rebalance_protocol() {
             RebalanceProtocol::Cooperative => consumer.incremental_assign(list),
             _ => consumer.assign(list),
@@ -115,7 +124,9 @@ impl Group {
     }
 
     fn revoke(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {
-        self.listener.revoked(&Self::partitions(list), consumer.assignment_lost());
+        let partitions = Self::partitions(list);
+        self.listener.revoked(&partitions, consumer.assignment_lost());
+        self.flow.revoke(&partitions);
         match consumer.rebalance_protocol() {
             RebalanceProtocol::Cooperative => consumer.incremental_unassign(list),
             _ => consumer.unassign(),
@@ -135,7 +146,8 @@ impl ClientContext for Group {
     fn stats(&self, statistics: Statistics) {
         let connected = statistics.brokers.values().any(|broker| broker.nodeid >= 0 && broker.state == "UP");
         let ends = statistics.topics.get(&*self.topic).map(watermarks::ends).unwrap_or_default();
-        self.listener.sight(Sight { connected, ends });
+        let paused = self.flow.learn(&ends);
+        self.listener.sight(Sight { connected, ends, paused });
     }
 }
 

@@ -11,14 +11,17 @@ mod consumer;
 mod context;
 mod error;
 mod fetch;
+mod flow;
 mod group;
 mod identity;
 mod membership;
+mod meter;
 mod producer;
 mod queue;
 mod rebalance;
 mod topics;
 mod transactions;
+mod turns;
 mod watermarks;
 
 pub use admin::Admin;

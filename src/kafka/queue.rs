@@ -4,12 +4,13 @@ use std::{fmt, sync::Arc};
 
 use rdkafka::{Message as _, consumer::base_consumer::PartitionQueue, error::KafkaError, message::BorrowedMessage};
 
-use super::{Error, context::Group};
+use super::{Error, context::Group, meter::Meter};
 
 /// Values of one partition, in the order of their offsets. Belongs to one thread at a time; must be dropped before its
 /// partition is given back.
 pub struct Queue {
     queue: PartitionQueue<Group>,
+    meter: Arc<Meter>,
     topic: Arc<str>,
     brokers: Arc<str>,
 }
@@ -50,22 +51,37 @@ impl Value<'_> {
 }
 
 impl Queue {
-    pub(super) fn new(queue: PartitionQueue<Group>, topic: Arc<str>, brokers: Arc<str>) -> Self {
-        Self { queue, topic, brokers }
+    pub(super) fn new(queue: PartitionQueue<Group>, meter: Arc<Meter>, topic: Arc<str>, brokers: Arc<str>) -> Self {
+        Self { queue, meter, topic, brokers }
     }
 
     /// Calls `wake` whenever the queue stops being empty, on a thread of librdkafka's that must not be held up. What
     /// the queue holds already is not told.
     pub fn on_nonempty(&mut self, wake: impl Fn() + Send + Sync + 'static) {
-        self.queue.set_nonempty_callback(wake);
+        let meter = Arc::clone(&self.meter);
+        self.queue.set_nonempty_callback(move || {
+            meter.filled();
+            wake();
+        });
     }
 
     /// Takes the next value without waiting for one.
     pub fn poll(&self) -> Polled<'_> {
+        // While the partition is being paused there is nothing; what is thrown away with that comes again.
+        let Some(_taking) = self.meter.take() else { return Polled::Empty };
         match self.queue.poll(std::time::Duration::ZERO) {
-            None => Polled::Empty,
-            Some(Ok(message)) => Polled::Value(Value(message)),
-            Some(Err(KafkaError::PartitionEOF(_))) => Polled::End,
+            None => {
+                self.meter.emptied();
+                Polled::Empty
+            }
+            Some(Ok(message)) => {
+                self.meter.took(message.payload_len() as u64);
+                Polled::Value(Value(message))
+            }
+            Some(Err(KafkaError::PartitionEOF(_))) => {
+                self.meter.ended();
+                Polled::End
+            }
             Some(Err(error)) => Polled::Failed(Error::new(format!("read of `{}`", self.topic), &*self.brokers, &error)),
         }
     }

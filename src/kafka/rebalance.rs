@@ -29,6 +29,8 @@ pub struct Sight {
     pub connected: bool,
     /// The ends of the partitions that are read.
     pub ends: Vec<End>,
+    /// Partitions that don't fetch because the queues of others take all the room.
+    pub paused: usize,
 }
 
 /// Who is told. Every call comes on the consumer's thread, which serves the group with nothing else meanwhile: a call

@@ -66,6 +66,8 @@ pub(super) struct Coordinator {
     pub(super) finishing: bool,
     pub(super) settled: watch::Sender<BTreeSet<i32>>,
     pub(super) budget: Arc<Budget>,
+    /// Partitions that don't fetch at the moment.
+    pub(super) paused: usize,
 }
 
 /// What a coordinator works with.
@@ -120,6 +122,7 @@ impl Coordinator {
             finishing: false,
             settled,
             budget,
+            paused: 0,
         };
         (coordinator, seen)
     }

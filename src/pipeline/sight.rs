@@ -9,6 +9,7 @@ impl Coordinator {
     /// Takes in what the consumer sees of the cluster.
     pub(super) fn look(&mut self, sight: &kafka::Sight) {
         self.report.connected(sight.connected);
+        self.paused = sight.paused;
         for end in &sight.ends {
             if let Some(partition) = self.partitions.get_mut(&end.partition) {
                 partition.end = Some(end.next);
@@ -31,6 +32,7 @@ impl Coordinator {
             open: self.budget.open() as u64,
             sealed: self.budget.sealed() as u64,
             queued: self.partitions.values().map(|partition| partition.queued).sum(),
+            paused: self.paused,
         });
         let settled: BTreeSet<_> =
             self.partitions.values().filter(|p| p.is_settled()).map(|p| p.tenure.partition).collect();

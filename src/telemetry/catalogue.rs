@@ -95,6 +95,9 @@ metrics! {
          taken over.";
     MEMORY: "memory_bytes" Gauge Bytes ["part"]
         "Bytes held: `open` batches, `sealed` ones that are not acknowledged, `queued` messages in the Kafka client.";
+    PAUSED: "paused_partitions" Gauge Count []
+        "Partitions of this process that don't fetch at the moment, as the queues of others in the Kafka client take all the \
+         room. They take turns.";
     SCHEMA_STATE: "schema_bootstrap_state" Gauge Count []
         "How the schema stands: 0 unknown, 1 converged, 2 failed, 3 running, 4 observed.";
     SCHEMA_SECONDS: "schema_bootstrap_duration_seconds" Gauge Seconds []

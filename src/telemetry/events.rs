@@ -9,6 +9,8 @@ pub struct Memory {
     pub sealed: u64,
     /// Messages in the Kafka client's queues.
     pub queued: u64,
+    /// Partitions that don't fetch, for want of room there.
+    pub paused: usize,
 }
 
 /// What came of an insert.

@@ -13,10 +13,11 @@ impl Telemetry {
         let _one = self.rendering.lock().unwrap_or_else(PoisonError::into_inner);
         self.publish_ledger();
         self.publish_partitions();
-        let Memory { open, sealed, queued } = *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let Memory { open, sealed, queued, paused } = *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for (part, bytes) in [("open", open), ("sealed", sealed), ("queued", queued)] {
             self.gauge(&catalogue::MEMORY, &[part]).set(float(bytes));
         }
+        self.gauge(&catalogue::PAUSED, &[]).set(float(paused as u64));
         self.publish_schema();
         self.gauge(&catalogue::BUILD_INFO, &[env!("CARGO_PKG_VERSION")]).set(1.0);
         self.handle.render()

@@ -1,0 +1,83 @@
+//! What passes through one partition's queue, as its reader and librdkafka see it; read by whoever lets partitions fetch.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError, TryLockError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use super::turns::Seen;
+
+/// The account of one queue.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    /// Held while a message is taken out, and while the partition is paused: librdkafka goes back to the last message that
+    /// was handed over, and one that is just being handed over would come twice.
+    handing: Mutex<()>,
+    read: AtomicU64,
+    largest: AtomicU64,
+    waits: AtomicBool,
+    at_end: AtomicBool,
+    missed: AtomicBool,
+}
+
+impl Meter {
+    /// For the reader: while it has this the partition is not paused. `None` while it is being paused.
+    pub(super) fn take(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.handing.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// For whoever pauses: while it has this no message is taken out.
+    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
+        self.handing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message of that many bytes was taken out.
+    pub(super) fn took(&self, bytes: u64) {
+        // The queue has one reader, so nothing is lost between the two halves.
+        self.read.store(self.read.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
+        if bytes > self.largest.load(Ordering::Relaxed) {
+            self.largest.fetch_max(bytes, Ordering::Relaxed);
+        }
+        self.waits.store(true, Ordering::Relaxed);
+        self.at_end.store(false, Ordering::Relaxed);
+    }
+
+    /// The queue is empty. If something comes in between, it is known again when the reader has looked the next time.
+    pub(super) fn emptied(&self) {
+        self.waits.store(false, Ordering::Relaxed);
+        self.missed.store(true, Ordering::Relaxed);
+    }
+
+    /// The queue is empty, and the partition read to its end.
+    pub(super) fn ended(&self) {
+        self.at_end.store(true, Ordering::Relaxed);
+        self.waits.store(false, Ordering::Relaxed);
+    }
+
+    /// Something came into the queue when it was empty.
+    pub(super) fn filled(&self) {
+        self.waits.store(true, Ordering::Relaxed);
+    }
+
+    /// The queue's content was thrown away: it is fetched again.
+    pub(super) fn purged(&self) {
+        self.waits.store(false, Ordering::Relaxed);
+        self.at_end.store(false, Ordering::Relaxed);
+        self.missed.store(false, Ordering::Relaxed);
+    }
+
+    /// How things stand. The largest message, and that the reader found nothing, are told once.
+    pub(super) fn look(&self) -> Seen {
+        Seen {
+            read: self.read.load(Ordering::Relaxed),
+            largest: self.largest.swap(0, Ordering::Relaxed),
+            waits: self.waits.load(Ordering::Relaxed),
+            at_end: self.at_end.load(Ordering::Relaxed),
+            missed: self.missed.swap(false, Ordering::Relaxed),
+        }
+    }
+}
