@@ -28,7 +28,7 @@ lint: ## check the format and what clippy says
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 
-soak: python build ## let `run` take a backlog of 2 GB and watch its memory (ROWS, PARTITIONS)
+soak: python build ## let `run` take a backlog of 2 GB with ClickHouse away meanwhile, and watch its memory (ROWS=2300000 PARTITIONS=12 ENVELOPE=1..10000 OUTAGE=120)
 	@$(STACK) around $(PYTHON) -m trial soak $(BINARY)
 
 compare: python release ## measure ClickHouse alone against ClickHouse with xtcp-ingest, into docs/performance.md (ROWS, PASSES)

@@ -39,6 +39,10 @@ class Product:
         """Has other definitions used than those in the binary."""
         self._environment["XTCP_INGEST_SCHEMAS_DIR"] = str(folder)
 
+    def reach(self, url):
+        """Has ClickHouse reached at another address from now on."""
+        self._environment["XTCP_INGEST_CLICKHOUSE_URL"] = url
+
     def create(self):
         """Has the objects and the topic created: a run on a topic that is empty."""
         self.run()

@@ -90,7 +90,7 @@ impl State {
         let meters: Vec<&Meter> = partitions.iter().filter_map(|p| self.meters.get(p)).map(AsRef::as_ref).collect();
         let held: Vec<_> = meters.iter().map(|meter| meter.hold()).collect();
         consumer.pause(&list(topic, partitions))?;
-        meters.iter().for_each(|meter| meter.purged());
+        meters.iter().for_each(|meter| meter.purge());
         drop(held);
         Ok(())
     }

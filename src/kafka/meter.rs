@@ -1,15 +1,25 @@
 //! What passes through one partition's queue, as its reader and librdkafka see it; read by whoever lets partitions fetch.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError, TryLockError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use super::turns::Seen;
+use rdkafka::consumer::base_consumer::PartitionQueue;
+
+use super::{context::Group, turns::Seen};
 
 /// The account of one queue.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Meter {
+    /// The queue, as long as its reader has it.
+    queue: OnceLock<Weak<PartitionQueue<Group>>>,
+    /// The reader's, for when something comes into the empty queue.
+    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Held while a message is taken out, and while the partition is paused: librdkafka goes back to the last message that
     /// was handed over, and one that is just being handed over would come twice.
     handing: Mutex<()>,
@@ -58,13 +68,31 @@ impl Meter {
         self.waits.store(false, Ordering::Relaxed);
     }
 
+    /// Whose account it is.
+    pub(super) fn of(&self, queue: Weak<PartitionQueue<Group>>) {
+        let _ = self.queue.set(queue);
+    }
+
+    /// Calls `wake` from now on whenever something comes into the queue when it was empty.
+    pub(super) fn on_filled(&self, wake: impl Fn() + Send + Sync + 'static) {
+        let _ = self.wake.set(Box::new(wake));
+    }
+
     /// Something came into the queue when it was empty.
     pub(super) fn filled(&self) {
         self.waits.store(true, Ordering::Relaxed);
+        if let Some(wake) = self.wake.get() {
+            wake();
+        }
     }
 
-    /// The queue's content was thrown away: it is fetched again.
-    pub(super) fn purged(&self) {
+    /// The partition was paused, under [`Meter::hold`]: what its queue holds is out of date and comes again. librdkafka
+    /// would keep it until the queue is looked into.
+    pub(super) fn purge(&self) {
+        if let Some(queue) = self.queue.get().and_then(Weak::upgrade) {
+            // What is given out is news of errors that pass; messages are not.
+            while queue.poll(Duration::ZERO).is_some() {}
+        }
         self.waits.store(false, Ordering::Relaxed);
         self.at_end.store(false, Ordering::Relaxed);
         self.missed.store(false, Ordering::Relaxed);
@@ -79,5 +107,11 @@ impl Meter {
             at_end: self.at_end.load(Ordering::Relaxed),
             missed: self.missed.swap(false, Ordering::Relaxed),
         }
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").field("read", &self.read).field("waits", &self.waits).finish_non_exhaustive()
     }
 }

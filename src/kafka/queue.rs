@@ -9,7 +9,7 @@ use super::{Error, context::Group, meter::Meter};
 /// Values of one partition, in the order of their offsets. Belongs to one thread at a time; must be dropped before its
 /// partition is given back.
 pub struct Queue {
-    queue: PartitionQueue<Group>,
+    queue: Arc<PartitionQueue<Group>>,
     meter: Arc<Meter>,
     topic: Arc<str>,
     brokers: Arc<str>,
@@ -51,18 +51,18 @@ impl Value<'_> {
 }
 
 impl Queue {
-    pub(super) fn new(queue: PartitionQueue<Group>, meter: Arc<Meter>, topic: Arc<str>, brokers: Arc<str>) -> Self {
+    pub(super) fn new(mut queue: PartitionQueue<Group>, meter: Arc<Meter>, topic: Arc<str>, brokers: Arc<str>) -> Self {
+        let told = Arc::clone(&meter);
+        queue.set_nonempty_callback(move || told.filled());
+        let queue = Arc::new(queue);
+        meter.of(Arc::downgrade(&queue));
         Self { queue, meter, topic, brokers }
     }
 
     /// Calls `wake` whenever the queue stops being empty, on a thread of librdkafka's that must not be held up. What
     /// the queue holds already is not told.
     pub fn on_nonempty(&mut self, wake: impl Fn() + Send + Sync + 'static) {
-        let meter = Arc::clone(&self.meter);
-        self.queue.set_nonempty_callback(move || {
-            meter.filled();
-            wake();
-        });
+        self.meter.on_filled(wake);
     }
 
     /// Takes the next value without waiting for one.

@@ -10,6 +10,8 @@ impl Coordinator {
     pub(super) fn look(&mut self, sight: &kafka::Sight) {
         self.report.connected(sight.connected);
         self.paused = sight.paused;
+        // One that is paused isn't told of, and has nothing.
+        self.partitions.values_mut().for_each(|partition| partition.queued = 0);
         for end in &sight.ends {
             if let Some(partition) = self.partitions.get_mut(&end.partition) {
                 partition.end = Some(end.next);

@@ -20,6 +20,7 @@ mod lease;
 mod migrate;
 mod once;
 mod oracle;
+mod pausing;
 mod platforms;
 mod process;
 mod proxy;
