@@ -59,7 +59,7 @@ impl Flow {
     /// Looks at all queues, and pauses and resumes as is due. Called often.
     ///
     /// # Errors
-    /// librdkafka knows nothing of a partition.
+    /// librdkafka knows nothing of a partition, or hands out a message of one that is paused.
     pub(super) fn step(&self, consumer: &BaseConsumer<Group>, topic: &str) -> KafkaResult<()> {
         let mut state = self.state();
         let State { turns, meters } = &mut *state;
@@ -90,9 +90,9 @@ impl State {
         let meters: Vec<&Meter> = partitions.iter().filter_map(|p| self.meters.get(p)).map(AsRef::as_ref).collect();
         let held: Vec<_> = meters.iter().map(|meter| meter.hold()).collect();
         consumer.pause(&list(topic, partitions))?;
-        meters.iter().for_each(|meter| meter.purge());
+        let purged = meters.iter().try_for_each(|meter| meter.purge());
         drop(held);
-        Ok(())
+        purged
     }
 }
 

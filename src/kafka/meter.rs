@@ -9,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use rdkafka::consumer::base_consumer::PartitionQueue;
+use rdkafka::{
+    consumer::base_consumer::PartitionQueue,
+    error::{KafkaError, KafkaResult},
+    types::RDKafkaErrorCode,
+};
 
 use super::{context::Group, turns::Seen};
 
@@ -88,14 +92,22 @@ impl Meter {
 
     /// The partition was paused, under [`Meter::hold`]: what its queue holds is out of date and comes again. librdkafka
     /// would keep it until the queue is looked into.
-    pub(super) fn purge(&self) {
+    ///
+    /// # Errors
+    /// A message was handed out, which it must not be: nobody would ever read it.
+    pub(super) fn purge(&self) -> KafkaResult<()> {
         if let Some(queue) = self.queue.get().and_then(Weak::upgrade) {
-            // What is given out is news of errors that pass; messages are not.
-            while queue.poll(Duration::ZERO).is_some() {}
+            // What else is handed out is news of errors that pass.
+            while let Some(polled) = queue.poll(Duration::ZERO) {
+                if polled.is_ok() {
+                    return Err(KafkaError::MessageConsumptionFatal(RDKafkaErrorCode::Inconsistent));
+                }
+            }
         }
         self.waits.store(false, Ordering::Relaxed);
         self.at_end.store(false, Ordering::Relaxed);
         self.missed.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// How things stand. The largest message, and that the reader found nothing, are told once.
