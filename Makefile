@@ -13,7 +13,7 @@ RELEASED := $(or $(CARGO_TARGET_DIR),target)/release/xtcp-ingest
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak compare bench-check up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
+.PHONY: help demo test lint soak compare server-cost bench-check up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ soak: python build ## let `run` take a backlog of 2 GB with ClickHouse away mean
 
 compare: python release ## measure ClickHouse alone against ClickHouse with xtcp-ingest, into docs/performance.md (ROWS, PASSES)
 	@$(STACK) around $(PYTHON) -m compare $(RELEASED) docs/performance.md
+
+# What the front has installed is needed to frame the bodies.
+server-cost: python release ## measure what inserts cost ClickHouse by their size, form and table, into docs/performance.md (ROWS, PASSES)
+	@$(STACK) around env PYTHONPATH=dev:dev/clickhouse $(DEV_DIR)/venv/bin/python -m servercost $(RELEASED) docs/performance.md
 
 bench-check: python release ## compare the speed relative to prost with the floor on record
 	@$(PYTHON) -m floor $(RELEASED) benches/floor.json

@@ -14,7 +14,7 @@ from .tracks import Tracks
 from .world import World
 
 WANTED = 10
-_FAULTS_SECONDS = 75
+_FAULTS_SECONDS = 240
 _FIRST_INSERT_SECONDS = 45
 _CATCH_UP_SECONDS = 90
 _REFERENCE_SECONDS = 120

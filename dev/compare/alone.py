@@ -59,6 +59,8 @@ class Alone:
             "format_schema": _schema(),
             "format_schema_message_name": "XtcpFlatRecord",
             "max_insert_block_size": "1000000",
+            # As a table of ClickHouse alone has it by default: no hash of every value is made.
+            "deduplicate_insert": "disable",
         }
         url = f"{os.environ['XTCP_INGEST_CLICKHOUSE_URL']}?{urllib.parse.urlencode(settings)}"
         headers = {

@@ -1,38 +1,28 @@
-"""The table of a comparison, and its place in the page."""
+"""The table of a comparison."""
 
-import os
-import platform
-import re
-from datetime import date
-
-BEGIN = "<!-- made by `make compare` -->"
-END = "<!-- end of what `make compare` made -->"
+from trial.page import conditions, write
 
 
-def report(figures, rows, block, page):
+def report(figures, parser, rows, page):
     """Writes the table into `page` and gives it."""
-    table = _table(figures, rows, block)
-    text = page.read_text()
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise SystemExit(f"error: {page} has no `{BEGIN}` and `{END}` to write between")
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    table = _table(figures, parser, rows)
+    write(page, "make compare", table)
     return table
 
 
-def _table(figures, rows, block):
+def _table(figures, parser, rows):
     least = lambda way, key: min(figure[way][key] for figure in figures)  # noqa: E731
     each = lambda way, key: least(way, key) / rows * 1e6  # noqa: E731
     stages = [{stage["name"]: stage["ns_per_row"] / 1e3 for stage in figure["bench"]["stages"]} for figure in figures]
     decode, prost = (min(stage[name] for stage in stages) for name in ("decode_route_encode", "prost_decode"))
     packed = figures[0]["bench"]["compressed_bytes"] / figures[0]["bench"]["rows"]
     wire = figures[0]["bench"]["bytes"] / figures[0]["bench"]["rows"]
-    parser, alone, server = each("parser", "server"), each("alone", "server"), each("ours", "server")
+    parser, alone, server = parser["server"] / rows * 1e6, each("alone", "server"), each("ours", "server")
+    block = figures[0]["block"]
     process, fetching = each("ours", "process"), each("ours", "fetching")
     lines = [
-        f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows an insert, the least of {len(figures)} passes; "
-        f"{_processor()}, {os.cpu_count()} cores, {date.today()}.",
+        f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows a batch, the least of {len(figures)} passes; "
+        f"{conditions()}.",
         "",
         "| One core, the same bytes | µs a row | ratio |",
         "|---|---:|---:|",
@@ -53,12 +43,3 @@ def _table(figures, rows, block):
         f"| peak memory of xtcp-ingest | – | {least('ours', 'peak') / (1 << 20):.0f} MiB |",
     ]
     return "\n".join(lines)
-
-
-def _processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as told:
-            names = re.findall(r"^model name\s*: (.*)$", told.read(), re.MULTILINE)
-        return names[0] if names else platform.machine()
-    except OSError:
-        return platform.machine()

@@ -63,8 +63,7 @@ def test_one_insert_is_one_part(front, table, insert):
 
 def framed(method, data, at=0):
     packed = {framing.NONE: lambda: data, framing.ZSTD: lambda: zstandard.compress(data)}[method]()
-    body = framing._HEADER.pack(method, len(packed) + 9, len(data)) + packed
-    return framing._checksum(body) + body
+    return framing.frame(method, packed, len(data))
 
 
 def test_compressed_framing(front, table, insert):

@@ -146,8 +146,7 @@ impl Admin {
         let name = topic.to_owned();
         let id = self
             .blocking(format!("identity of `{topic}`"), move |client| {
-                // SAFETY: the client lives until the call ends.
-                unsafe { identity::topic_id(client.client().native_ptr(), &name, TIMEOUT) }
+                identity::topic_id(client.client(), &name, TIMEOUT)
             })
             .await;
         match id {

@@ -113,9 +113,7 @@ impl Offsets {
         let what = "look at the topic";
         let consumer = self.consumer(what)?;
         let failed = |error| Error::new(what, &*self.brokers, &error).because(consumer.context().plain.reason());
-        let client = consumer.client().native_ptr();
-        // SAFETY: the consumer, and the client with it, lives until the end of this function.
-        let topic_id = unsafe { identity::topic_id(client, &self.topic, timeout) }.map_err(failed)?;
+        let topic_id = identity::topic_id(consumer.client(), &self.topic, timeout).map_err(failed)?;
         let watermarks = watermarks::fetch(&consumer, &self.topic, partitions, timeout).map_err(failed)?;
         Ok(Survey { topic_id, watermarks })
     }

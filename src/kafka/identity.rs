@@ -9,21 +9,23 @@ use std::{
 };
 
 use rdkafka::{
-    bindings as c,
+    ClientContext, bindings as c,
+    client::Client,
     error::{KafkaError, KafkaResult},
-    types::{RDKafka, RDKafkaErrorCode},
+    types::RDKafkaErrorCode,
 };
 
 /// Asks the cluster for a topic's identity: 22 characters of base 64.
-///
-/// # Safety
-/// `client` must be a living client of librdkafka's for as long as the call lasts.
-pub(super) unsafe fn topic_id(client: *mut RDKafka, topic: &str, timeout: Duration) -> KafkaResult<String> {
+pub(super) fn topic_id<C: ClientContext>(client: &Client<C>, topic: &str, timeout: Duration) -> KafkaResult<String> {
     let name = CString::new(topic).map_err(KafkaError::Nul)?;
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: the client lives; what is made here is given back below, each once, the event last because the result and
-    // the identity are inside it.
+    // A question for the identity that waits for a broker has librdkafka connect to it again and again without a pause: it
+    // took a core for as long as the broker was away. A question for metadata waits as it should.
+    client.fetch_metadata(Some(topic), timeout)?;
+    // SAFETY: the client lives as long as the borrow; what is made here is given back below, each once, the event last
+    // because the result and the identity are inside it.
     unsafe {
+        let client = client.native_ptr();
         let mut names = [name.as_ptr()];
         let collection = c::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len());
         let options = c::rd_kafka_AdminOptions_new(client, c::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);

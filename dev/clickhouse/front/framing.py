@@ -48,9 +48,13 @@ def compress(data):
     view = memoryview(data)
     for start in range(0, len(view), _BLOCK):
         part = view[start : start + _BLOCK]
-        packed = lz4.block.compress(part, store_size=False)
-        framed = _HEADER.pack(LZ4, len(packed) + _HEADER.size, len(part)) + packed
-        yield _checksum(framed) + framed
+        yield frame(LZ4, lz4.block.compress(part, store_size=False), len(part))
+
+
+def frame(method, packed, size):
+    """One block, from its packed content and the size that has unpacked."""
+    framed = _HEADER.pack(method, len(packed) + _HEADER.size, size) + packed
+    return _checksum(framed) + framed
 
 
 def read_exactly(body, size, end_allowed=False):

@@ -1,0 +1,60 @@
+"""`python -m servercost BINARY PAGE`, with the addresses of the services in the environment and ClickHouse started here.
+
+ROWS says how many rows each figure stands on, PASSES how often it is taken; the least counts, as others on the machine can only
+make it worse.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from stack.process import Process
+from trial.page import conditions, write
+from trial.product import Product, say
+from trial.trouble import Trouble
+
+from . import tables
+from .material import Meter
+
+ROWS = int(os.environ.get("ROWS", "262144"))
+PASSES = int(os.environ.get("PASSES", "2"))
+
+
+def study(binary, page):
+    """Measures everything and writes the tables into the page."""
+    server = Process.load("clickhouse")
+    if server is None:
+        raise Trouble("the CPU time of ClickHouse can only be read where the stack runs it: unset XTCP_INGEST_CLICKHOUSE_URL")
+    if ROWS < 262144:
+        raise Trouble(f"ROWS={ROWS} is less than one insert of the largest size, 262144 rows")
+    with Product(binary, "servercost") as product:
+        product.create()
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        product.generate("--rows", str(ROWS), "--mix", "e2=1", "--now", now, "--seed", "7")
+        product.run()
+        meter = Meter(server.pid, product.name)
+        lines = [f"{ROWS:,} rows of epoch 2 for each figure, the least of {PASSES} passes; {conditions()}.", ""]
+        for what in (tables.sizes, tables.bodies, tables.definitions):
+            say(what.__doc__)
+            lines += [*what(meter, product.name, ROWS, PASSES), ""]
+    text = "\n".join(lines).rstrip()
+    print(text)
+    write(page, "make server-cost", text)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m servercost BINARY PAGE")
+    # As Ctrl-C: what was begun is cleaned up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        study(sys.argv[1], Path(sys.argv[2]))
+    except Trouble as trouble:
+        sys.exit(f"error: {trouble}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+main()
