@@ -1,23 +1,14 @@
-"""The table of a comparison, and its place in the page."""
+"""The table of a comparison."""
 
-import os
-import platform
-import re
-from datetime import date
+import page as pages
 
-BEGIN = "<!-- made by `make compare` -->"
-END = "<!-- end of what `make compare` made -->"
+MAKER = "`make compare`"
 
 
 def report(figures, rows, block, page):
     """Writes the table into `page` and gives it."""
     table = _table(figures, rows, block)
-    text = page.read_text()
-    before, found, rest = text.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise SystemExit(f"error: {page} has no `{BEGIN}` and `{END}` to write between")
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    pages.put(page, MAKER, table)
     return table
 
 
@@ -32,7 +23,7 @@ def _table(figures, rows, block):
     process, fetching = each("ours", "process"), each("ours", "fetching")
     lines = [
         f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows an insert, the least of {len(figures)} passes; "
-        f"{_processor()}, {os.cpu_count()} cores, {date.today()}.",
+        f"{pages.conditions()}.",
         "",
         "| One core, the same bytes | µs a row | ratio |",
         "|---|---:|---:|",
@@ -53,12 +44,3 @@ def _table(figures, rows, block):
         f"| peak memory of xtcp-ingest | – | {least('ours', 'peak') / (1 << 20):.0f} MiB |",
     ]
     return "\n".join(lines)
-
-
-def _processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as told:
-            names = re.findall(r"^model name\s*: (.*)$", told.read(), re.MULTILINE)
-        return names[0] if names else platform.machine()
-    except OSError:
-        return platform.machine()
