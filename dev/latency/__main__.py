@@ -57,6 +57,7 @@ def main():
         sys.exit("usage: python3 -m latency BINARY PAGE")
     # As Ctrl-C: what was begun is cleaned up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.environ.setdefault("XTCP_INGEST_LOG", "warn")
     try:
         latency(sys.argv[1], Path(sys.argv[2]))
     except Trouble as trouble:

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import Counter
 
 from stack import paths
 from trial import clickhouse
@@ -74,7 +75,8 @@ class Measured:
         sql = f"SELECT _block_number AS block, intDiv(inet_diag_msg_socket_cookie - 1, {ENVELOPE}) AS message, count() AS n " \
               f"FROM {self._table} GROUP BY block, message"
         brought = [(row["block"], row["message"], row["n"]) for row in clickhouse.rows(sql)]
-        found = waits(self._sent(), visible, brought, ENVELOPE, PARTITIONS + int(rate * warm / ENVELOPE))
+        self._must_be_whole(brought)
+        found = waits(self._sent(), visible, brought, PARTITIONS + int(rate * warm / ENVELOPE))
         return {
             "rate": rows / took,
             "p50": quantile(found, 0.5),
@@ -99,11 +101,24 @@ class Measured:
 
     def _visible(self):
         """By block number: when its part was there, by the server's clock, which is this machine's."""
+        return {row["block"]: row["at"] / 1e6 for row in self._parts()}
+
+    def _parts(self):
         clickhouse.execute("SYSTEM FLUSH LOGS")
-        sql = "SELECT toUInt64(splitByChar('_', part_name)[2]) AS block, toUnixTimestamp64Micro(event_time_microseconds) AS at " \
-              f"FROM system.part_log WHERE database = '{self._product.name}' AND table = '{TABLE}' " \
-              "AND event_type = 'NewPart' AND error = 0"
-        return {row["block"]: row["at"] / 1e6 for row in clickhouse.rows(sql)}
+        return clickhouse.rows(
+            "SELECT toUInt64(splitByChar('_', part_name)[2]) AS block, rows, "
+            "toUnixTimestamp64Micro(event_time_microseconds) AS at "
+            f"FROM system.part_log WHERE database = '{self._product.name}' AND table = '{TABLE}' "
+            "AND event_type = 'NewPart' AND error = 0"
+        )
+
+    def _must_be_whole(self, brought):
+        """The rows that say they came with a part are as many as the part had when it was new."""
+        found = Counter()
+        for block, _, rows in brought:
+            found[block] += rows
+        if found != {part["block"]: part["rows"] for part in self._parts()}:
+            raise Trouble("rows and the parts that brought them do not agree: the times would be of other rows")
 
     def _sent(self):
         return timestamps(paths.MADE / "kafka", self._product.name, PARTITIONS)

@@ -1,12 +1,12 @@
 """How long rows took, and what most of them took."""
 
 
-def waits(sent, visible, batches, envelope, warm):
+def waits(sent, visible, batches, warm):
     """`(seconds, rows)` for each message: from its Kafka timestamp until its rows could be read.
 
     `sent` has the timestamps by partition and offset, `visible` by block number when that part was there, and `batches` says
-    for each `(block number, message)` how many rows it brought. Message `n` holds `envelope` rows and went to partition
-    `n % partitions`, since the generator takes them in turn. The first `warm` messages don't count.
+    for each `(block number, message)` how many rows it brought. Message `n` went to partition `n % partitions`, since
+    the generator takes them in turn. The first `warm` messages don't count.
     """
     partitions = len(sent)
     return [
