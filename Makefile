@@ -58,7 +58,7 @@ test-dev: python ## test the local stack itself: the front, up and down
 
 # Under Miri everything is some hundred times slower; the property tests take few cases there. Once with the portable path and
 # once with the one of processors that have the bit-extract instruction.
-MIRI := MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly --config dev/memory/miri.toml miri test --locked --lib --
+MIRI := PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly --config dev/memory/miri.toml miri test --locked --lib --
 UNDER_MIRI := wire:: block:: lane::
 
 test-memory: ## run the decoder's tests under Miri, which sees every wrong access to memory (needs a nightly toolchain with miri)

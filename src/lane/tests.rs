@@ -68,8 +68,14 @@ fn build(recipes: &[Recipe], bytes: &[(usize, u8)], cut: Option<usize>) -> Vec<u
     message
 }
 
+/// As many as it takes to meet most kinds of damage; under Miri as many as one has the patience for (`PROPTEST_CASES`).
+fn cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: if cfg!(miri) { usual.cases } else { 1500 }, ..usual }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     /// Each record of each layout holds the values that protobuf reads from the same bytes, or is diverted where protobuf
     /// refuses it too, or where the column has no label for an enum.
