@@ -31,6 +31,8 @@ def _table(figures, rows, block):
         f"| prost decoding alone | {prost:.2f} | {prost / decode:.1f} |",
         f"| ClickHouse parsing `ProtobufList` into a Null table | {parser:.2f} | {parser / decode:.1f} |",
         "",
+        cores([figure["bench"]["all_cores"] for figure in figures]),
+        "",
         "| Whole way, CPU µs a row | ClickHouse alone | with xtcp-ingest |",
         "|---|---:|---:|",
         f"| ClickHouse, merges included | {alone:.2f} | {server:.2f} |",
@@ -44,3 +46,10 @@ def _table(figures, rows, block):
         f"| peak memory of xtcp-ingest | – | {least('ours', 'peak') / (1 << 20):.0f} MiB |",
     ]
     return "\n".join(lines)
+
+
+def cores(found):
+    """One core beside all of them, of the pass in which they did most."""
+    most = max(found, key=lambda all_cores: all_cores["rows_per_second"])
+    return (f"From message to compressed block {most['rows_per_second_of_one']:,.0f} rows/s on one core, "
+            f"{most['rows_per_second']:,.0f} on {most['threads']}: {most['ratio_to_one']:.2f} times as much.")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import page as pages
 import pytest
+from compare.report import cores
 from flat import backlog, floods, inside, limits, partitions
 from latency import kafka_log, report, spread
 from trial.definitions import with_partitions
@@ -147,3 +148,8 @@ def test_the_tables_of_latency_have_a_row_for_each_age():
 def test_a_trial_has_as_many_partitions_as_it_asks_for(tmp_path):
     copy = with_partitions(37, tmp_path / "ddl")
     assert "  partitions: 37\n" in (copy / "topics" / "landing.yaml").read_text()
+
+
+def test_all_cores_are_shown_beside_one():
+    one, two = ({"threads": 2, "rows_per_second_of_one": n, "rows_per_second": 1.9 * n, "ratio_to_one": 1.9} for n in (1000.0, 2000.0))
+    assert cores([one, two]) == "From message to compressed block 2,000 rows/s on one core, 3,800 on 2: 1.90 times as much."
