@@ -13,7 +13,7 @@ RELEASED := $(or $(CARGO_TARGET_DIR),target)/release/xtcp-ingest
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak compare server-cost bench-check up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
+.PHONY: help demo test lint soak compare server-cost flat latency bench-check test-memory up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ compare: python release ## measure ClickHouse alone against ClickHouse with xtcp
 server-cost: python release ## measure what inserts cost ClickHouse by their size, form and table, into docs/performance.md (ROWS, PASSES)
 	@$(STACK) around env PYTHONPATH=dev:dev/clickhouse $(DEV_DIR)/venv/bin/python -m servercost $(RELEASED) docs/performance.md
 
+flat: python release ## measure the costs that must stay flat, into docs/performance.md (PARTS=core,floods,partitions,backlog)
+	@$(STACK) around $(PYTHON) -m flat $(RELEASED) docs/performance.md
+
+latency: python release ## measure latency at shares of what goes through at most, into docs/performance.md (ROWS, SECONDS, BACKLOG_GB, AGES)
+	@$(STACK) around $(PYTHON) -m latency $(RELEASED) docs/performance.md
+
 bench-check: python release ## compare the speed relative to prost with the floor on record
 	@$(PYTHON) -m floor $(RELEASED) benches/floor.json
 
@@ -53,6 +59,15 @@ clean-dev: python ## stop it, and remove its data, logs and downloads (.dev/)
 test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
+
+# Under Miri everything is some hundred times slower; the property tests take few cases there. Once with the portable path and
+# once with the one of processors that have the bit-extract instruction.
+MIRI := PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly --config dev/memory/miri.toml miri test --locked --lib --
+UNDER_MIRI := wire:: block:: lane::
+
+test-memory: ## run the decoder's tests under Miri, which sees every wrong access to memory (needs a nightly toolchain with miri)
+	$(MIRI) $(UNDER_MIRI)
+	RUSTFLAGS='-C target-feature=+bmi1,+bmi2' $(MIRI) $(UNDER_MIRI)
 
 release:
 	cargo build --locked --release

@@ -1,12 +1,14 @@
 """The table of a comparison."""
 
-from trial.page import conditions, write
+import page as pages
+
+MAKER = "`make compare`"
 
 
 def report(figures, parser, rows, page):
     """Writes the table into `page` and gives it."""
     table = _table(figures, parser, rows)
-    write(page, "make compare", table)
+    pages.put(page, MAKER, table)
     return table
 
 
@@ -22,13 +24,15 @@ def _table(figures, parser, rows):
     process, fetching = each("ours", "process"), each("ours", "fetching")
     lines = [
         f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows a batch, the least of {len(figures)} passes; "
-        f"{conditions()}.",
+        f"{pages.conditions()}.",
         "",
         "| One core, the same bytes | µs a row | ratio |",
         "|---|---:|---:|",
         f"| decode, route, Native (`bench`) | {decode:.2f} | 1 |",
         f"| prost decoding alone | {prost:.2f} | {prost / decode:.1f} |",
         f"| ClickHouse parsing `ProtobufList` into a Null table | {parser:.2f} | {parser / decode:.1f} |",
+        "",
+        cores([figure["bench"]["all_cores"] for figure in figures]),
         "",
         "| Whole way, CPU µs a row | ClickHouse alone | with xtcp-ingest |",
         "|---|---:|---:|",
@@ -43,3 +47,10 @@ def _table(figures, parser, rows):
         f"| peak memory of xtcp-ingest | – | {least('ours', 'peak') / (1 << 20):.0f} MiB |",
     ]
     return "\n".join(lines)
+
+
+def cores(found):
+    """One core beside all of them, of the pass in which they did most."""
+    most = max(found, key=lambda all_cores: all_cores["rows_per_second"])
+    return (f"From message to compressed block {most['rows_per_second_of_one']:,.0f} rows/s on one core, "
+            f"{most['rows_per_second']:,.0f} on {most['threads']}: {most['ratio_to_one']:.2f} times as much.")

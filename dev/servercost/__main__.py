@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import page as pages
 from stack.process import Process
-from trial.page import conditions, write
 from trial.product import Product, say
 from trial.trouble import Trouble
 
@@ -35,13 +35,13 @@ def study(binary, page):
         product.generate("--rows", str(ROWS), "--mix", "e2=1", "--now", now, "--seed", "7")
         product.run()
         meter = Meter(server.pid, product.name)
-        lines = [f"{ROWS:,} rows of epoch 2 for each figure, the least of {PASSES} passes; {conditions()}.", ""]
+        lines = [f"{ROWS:,} rows of epoch 2 for each figure, the least of {PASSES} passes; {pages.conditions()}.", ""]
         for what in (tables.sizes, tables.bodies, tables.definitions):
             say(what.__doc__)
             lines += [*what(meter, product.name, ROWS, PASSES), ""]
     text = "\n".join(lines).rstrip()
     print(text)
-    write(page, "make server-cost", text)
+    pages.put(page, "`make server-cost`", text)
 
 
 def main():

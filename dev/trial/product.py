@@ -70,6 +70,10 @@ class Product:
         _must_succeed(command, child.returncode)
         return time.monotonic() - start
 
+    def start(self, **settings):
+        """Has the topic consumed until that process is ended, with further settings by their names in the environment."""
+        return subprocess.Popen([self._binary, "run"], env={**self._environment, **settings})
+
     def _call(self, arguments, **options):
         command = [self._binary, *arguments]
         done = subprocess.run(command, env=self._environment, **options)

@@ -2,12 +2,11 @@
 
 import contextlib
 import os
-import re
-import shutil
 import tempfile
 from pathlib import Path
 
 from . import content
+from .definitions import with_partitions
 from .memory import Peak
 from .outage import Outage
 from .product import Product, say
@@ -23,13 +22,12 @@ ENVELOPE_BYTES = 12 << 20
 # Seconds; none for 0.
 OUTAGE = float(os.environ.get("OUTAGE") or "120")
 LIMIT_MIB = 512
-_DEFINITIONS = Path(__file__).resolve().parents[2] / "ddl"
 
 
 def soak(binary):
     """Raises `Trouble` when the peak is over the limit or a count is not exact."""
     with tempfile.TemporaryDirectory() as folder, Product(binary, "soak") as product:
-        product.define(_definitions(Path(folder) / "ddl"))
+        product.define(with_partitions(PARTITIONS, Path(folder) / "ddl"))
         product.create()
         say(f"sending {ROWS:,} records to {PARTITIONS} partitions, {ENVELOPE} in an envelope")
         shape = ("--envelope", ENVELOPE, "--envelope-bytes", str(ENVELOPE_BYTES))
@@ -59,11 +57,3 @@ def soak(binary):
         raise Trouble(f"{table.wrong} lines are not exact")
     if mib > LIMIT_MIB:
         raise Trouble(f"the peak is over {LIMIT_MIB} MiB")
-
-
-def _definitions(copy):
-    """The product's definitions with another number of partitions."""
-    shutil.copytree(_DEFINITIONS, copy)
-    topic = copy / "topics" / "landing.yaml"
-    topic.write_text(re.sub(r"(partitions:) \d+", rf"\1 {PARTITIONS}", topic.read_text()))
-    return copy

@@ -44,14 +44,32 @@ pub fn measure(schema: &Arc<Schema>, corpus: &Corpus, options: Options, mut prog
         rounds.push(round);
         progress((spent.as_secs_f64() / options.time.as_secs_f64() / 2.0).min(0.5));
     }
-    let all = all_cores(schema, corpus, options);
-    progress(1.0);
-    Report::new(corpus, &rounds, options.threads, all)
+    // In turn, as both are compared.
+    let (mut alone, mut together) = (0.0, 0.0);
+    for turn in 1..=TURNS {
+        alone += at_once(schema, corpus, options, 1) / f64::from(TURNS);
+        together += at_once(schema, corpus, options, options.threads) / f64::from(TURNS);
+        progress(0.5 + f64::from(turn) / f64::from(2 * TURNS));
+    }
+    Report::new(corpus, &rounds, options.threads, Passes { alone, together })
+}
+
+/// How often one thread and all threads are timed in turn.
+const TURNS: u32 = 2;
+
+/// Seconds for one pass of the whole path.
+#[derive(Debug, Clone, Copy)]
+struct Passes {
+    /// Of one thread while no other works.
+    alone: f64,
+    /// Of each of all threads at once.
+    together: f64,
 }
 
 /// The whole path on several threads at once: seconds for one pass of each.
-fn all_cores(schema: &Arc<Schema>, corpus: &Corpus, options: Options) -> f64 {
-    let start = std::sync::Barrier::new(options.threads);
+fn at_once(schema: &Arc<Schema>, corpus: &Corpus, options: Options, threads: usize) -> f64 {
+    let time = options.time / (4 * TURNS);
+    let start = std::sync::Barrier::new(threads);
     let per_thread = thread::scope(|scope| {
         let run = || {
             let mut bench = stages::Bench::new(schema, corpus, options.batch_rows);
@@ -59,13 +77,13 @@ fn all_cores(schema: &Arc<Schema>, corpus: &Corpus, options: Options) -> f64 {
             start.wait();
             let begin = std::time::Instant::now();
             let mut passes = 0u32;
-            while passes < ROUNDS as u32 || begin.elapsed() < options.time / 2 {
+            while passes < ROUNDS as u32 || begin.elapsed() < time {
                 bench.whole();
                 passes += 1;
             }
             begin.elapsed().as_secs_f64() / f64::from(passes)
         };
-        let threads: Vec<_> = (0..options.threads).map(|_| scope.spawn(run)).collect();
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
         threads.into_iter().map(|thread| thread.join().expect("a bench thread")).collect::<Vec<_>>()
     });
     per_thread.iter().sum::<f64>() / per_thread.len() as f64

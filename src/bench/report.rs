@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::{Corpus, stages::Round};
+use super::{Corpus, Passes, stages::Round};
 
 /// The medians over all rounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Report {
     pub threads: usize,
     /// Rows a second of all threads together, from message value to compressed block.
     pub all_cores_rows_per_second: f64,
+    /// The same of one thread while no other works.
+    pub one_core_rows_per_second: f64,
     /// Bytes of the Native blocks.
     pub native_bytes: u64,
     /// Bytes of the blocks after compression.
@@ -50,7 +52,7 @@ pub struct Stage {
 }
 
 impl Report {
-    pub(super) fn new(corpus: &Corpus, rounds: &[Round], threads: usize, all_cores: f64) -> Self {
+    pub(super) fn new(corpus: &Corpus, rounds: &[Round], threads: usize, passes: Passes) -> Self {
         let last = rounds.last().copied().unwrap_or_default();
         let comparable_bytes = corpus.comparable().map(|message| message.len() as u64).sum();
         let stage = |name, rows: u64, bytes: u64, time: &dyn Fn(&Round) -> f64| {
@@ -85,10 +87,17 @@ impl Report {
             ratio_to_prost,
             not_for_prost: (corpus.messages().len() - corpus.comparable().count()) as u64,
             threads,
-            all_cores_rows_per_second: last.rows as f64 * threads as f64 / all_cores,
+            all_cores_rows_per_second: last.rows as f64 * threads as f64 / passes.together,
+            one_core_rows_per_second: last.rows as f64 / passes.alone,
             native_bytes: last.native_bytes,
             packed_bytes: last.packed_bytes,
         }
+    }
+
+    /// How many times as much all threads do as one alone.
+    #[must_use]
+    pub fn ratio_to_one_core(&self) -> f64 {
+        self.all_cores_rows_per_second / self.one_core_rows_per_second
     }
 
     /// One object; `stages` with name, rows and bytes a second, nanoseconds a row.
@@ -111,7 +120,12 @@ impl Report {
             "stages": stages.collect::<Vec<_>>(),
             "ratio_to_prost": self.ratio_to_prost,
             "messages_not_for_prost": self.not_for_prost,
-            "all_cores": { "threads": self.threads, "rows_per_second": self.all_cores_rows_per_second },
+            "all_cores": {
+                "threads": self.threads,
+                "rows_per_second": self.all_cores_rows_per_second,
+                "rows_per_second_of_one": self.one_core_rows_per_second,
+                "ratio_to_one": self.ratio_to_one_core(),
+            },
             "native_bytes": self.native_bytes,
             "compressed_bytes": self.packed_bytes,
         })
@@ -156,8 +170,10 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "\n{} threads, message to compressed block: {:.0} rows/s together",
-            self.threads, self.all_cores_rows_per_second
+            "\n{} threads, message to compressed block: {:.0} rows/s together, {:.2} times one alone",
+            self.threads,
+            self.all_cores_rows_per_second,
+            self.ratio_to_one_core()
         )
     }
 }

@@ -107,34 +107,21 @@ impl Row<'_> {
         message: &[u8],
         has_label: impl FnOnce(usize, i32) -> bool,
     ) -> Result<(), Refused> {
-        let raw = match (op.wire as u8, field.value) {
-            (0, Value::Varint(raw)) | (1, Value::Fixed64(raw)) => raw,
-            (5, Value::Fixed32(raw)) => u64::from(raw),
-            (2, Value::Len(bytes)) => {
-                match op.read {
-                    Read::Dictionary(text) => {
-                        let index = self.dictionary_index(op, text, bytes);
-                        self.tile.store(op.offset as usize, op.width.into(), u64::from(index));
-                    }
-                    Read::Text(text) => {
-                        let start = bytes.as_ptr() as usize - message.as_ptr() as usize;
-                        self.note_text(op, text, message, start, start + bytes.len());
-                    }
-                    _ => unreachable!("only bytes are Len"),
+        match (bits(op, field, has_label)?, field.value) {
+            (Some(bits), _) => self.tile.store(op.offset as usize, op.width.into(), bits),
+            (None, Value::Len(bytes)) => match op.read {
+                Read::Dictionary(text) => {
+                    let index = self.dictionary_index(op, text, bytes);
+                    self.tile.store(op.offset as usize, op.width.into(), u64::from(index));
                 }
-                return Ok(());
-            }
-            (expected, other) => {
-                let column = (op.width > 0 || op.wire == WireType::Len).then(|| op.column.into());
-                let (number, found, at) = (op.number, other.wire_type(), field.at);
-                return Err(Refused::WireType { number, column, found, expected, at });
-            }
-        };
-        let bits = op
-            .read
-            .convert(raw, |number| has_label(op.column.into(), number))
-            .map_err(|why| Refused::Value { number: op.number, column: op.column.into(), why })?;
-        self.tile.store(op.offset as usize, op.width.into(), bits);
+                Read::Text(text) => {
+                    let start = bytes.as_ptr() as usize - message.as_ptr() as usize;
+                    self.note_text(op, text, message, start, start + bytes.len());
+                }
+                _ => unreachable!("only bytes are Len"),
+            },
+            (None, _) => unreachable!("what has no bits is Len"),
+        }
         Ok(())
     }
 
@@ -151,27 +138,73 @@ impl Row<'_> {
         end: usize,
     ) -> Result<(), Refused> {
         self.scratch.reset(self.plan.texts);
-        // The last value of a field counts, so a value that can't be stored is forgiven if another follows.
-        let mut unplaceable: Vec<Refused> = Vec::new();
-        for field in Cursor::starting_at(&message[..end], start).flatten() {
-            let found = self.plan.find(field.number);
-            if found == NONE {
+        judge(self.plan, &message[..end], start, |op, field| match op {
+            Some(op) => self.place(op, field, message, |column, number| has_label(types[column], number)),
+            None => {
                 self.scratch.unknown.push(field.number);
-                continue;
+                Ok(())
             }
-            let op = self.plan.ops[usize::from(found)];
-            unplaceable.retain(|refused| !matches!(refused, Refused::Value { number, .. } if *number == field.number));
-            match self.place(&op, &field, message, |column, number| has_label(types[column], number)) {
-                Ok(()) => {}
-                Err(refused @ Refused::Value { .. }) => unplaceable.push(refused),
-                Err(refused) => return Err(refused),
-            }
-        }
-        match unplaceable.first() {
-            Some(refused) => Err(*refused),
-            None => Ok(()),
+        })
+    }
+}
+
+/// What [`Row::careful`] would say of a record, told without writing anything.
+///
+/// # Errors
+/// The same.
+pub(super) fn look(
+    plan: &Plan,
+    types: &[&ColumnType],
+    message: &[u8],
+    start: usize,
+    end: usize,
+) -> Result<(), Refused> {
+    judge(plan, &message[..end], start, |op, field| match op {
+        Some(op) => bits(op, field, |column, number| has_label(types[column], number)).map(|_| ()),
+        None => Ok(()),
+    })
+}
+
+/// Has `take` take in every field, with the step that the layout has for it, and says whether all of them can be placed.
+fn judge(
+    plan: &Plan,
+    message: &[u8],
+    start: usize,
+    mut take: impl FnMut(Option<&Op>, &RawField<'_>) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    // The last value of a field counts, so a value that can't be stored is forgiven if another follows.
+    let mut unplaceable: Vec<Refused> = Vec::new();
+    for field in Cursor::starting_at(message, start).flatten() {
+        let found = plan.find(field.number);
+        let op = (found != NONE).then(|| &plan.ops[usize::from(found)]);
+        unplaceable.retain(|refused| !matches!(refused, Refused::Value { number, .. } if *number == field.number));
+        match take(op, &field) {
+            Ok(()) => {}
+            Err(refused @ Refused::Value { .. }) => unplaceable.push(refused),
+            Err(refused) => return Err(refused),
         }
     }
+    match unplaceable.first() {
+        Some(refused) => Err(*refused),
+        None => Ok(()),
+    }
+}
+
+/// The bits of a field's value as its column holds them; `None` for bytes. `has_label` as for [`Row::place`].
+#[inline]
+fn bits(op: &Op, field: &RawField<'_>, has_label: impl FnOnce(usize, i32) -> bool) -> Result<Option<u64>, Refused> {
+    let raw = match (op.wire as u8, field.value) {
+        (0, Value::Varint(raw)) | (1, Value::Fixed64(raw)) => raw,
+        (5, Value::Fixed32(raw)) => u64::from(raw),
+        (2, Value::Len(_)) => return Ok(None),
+        (expected, other) => {
+            let column = (op.width > 0 || op.wire == WireType::Len).then(|| op.column.into());
+            let (number, found, at) = (op.number, other.wire_type(), field.at);
+            return Err(Refused::WireType { number, column, found, expected, at });
+        }
+    };
+    let bits = op.read.convert(raw, |number| has_label(op.column.into(), number));
+    bits.map(Some).map_err(|why| Refused::Value { number: op.number, column: op.column.into(), why })
 }
 
 fn has_label(column_type: &ColumnType, number: i32) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Diverted, Lane, Message, Reason, Schema,
-    decode::{Row, Scratch},
+    decode::{Row, Scratch, look},
     divert::{self, Explained},
     memory::Memory,
     varint::fast_pext,
@@ -24,6 +24,8 @@ pub struct Decoder {
     scratch: Scratch,
     /// The position of epoch 0, and the layout that its last record had: it can't be seen from a record's first bytes.
     unversioned: Option<Place>,
+    /// Records diverted since the last one that was placed.
+    pub(super) diverted: u32,
     pub(super) pext: bool,
     /// Reads every record with care first.
     #[cfg(test)]
@@ -41,6 +43,10 @@ struct EpochState {
 
 /// How many unknown field numbers are told apart per epoch; the rest is counted under 0.
 const UNKNOWN_NUMBERS: usize = 64;
+
+/// After so many diverted records in a row the next are looked at before anything is written: to write half a row and to take
+/// it back costs several times as much, which only is the better bet while most records are good.
+const LOOK_FIRST: u32 = 4;
 
 /// What became of a record or piece, for those who want to know it one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +77,7 @@ impl Decoder {
             epochs: epochs.collect(),
             scratch: Scratch::default(),
             unversioned,
+            diverted: 0,
             pext: fast_pext(),
             #[cfg(test)]
             careful: false,
@@ -182,10 +189,12 @@ impl<'a> Filling<'a> {
 
     #[inline]
     fn record(&mut self, message: Message<'_>, payload: &[u8], index: u32, start: usize, end: usize) -> Outcome {
-        if let Some(place) = self.decoder.guess(&payload[start..end])
+        if self.decoder.diverted < LOOK_FIRST
+            && let Some(place) = self.decoder.guess(&payload[start..end])
             && self.decoder.schema.epochs[place.epoch].layouts[place.layout].trusted
             && self.attempt(place, payload, |row, memory, pext| row.fast(memory, payload, start, end, pext))
         {
+            self.decoder.diverted = 0;
             return Outcome::Placed { target: place.epoch, layout: place.layout };
         }
         self.record_with_care(message, payload, index, start, end)
@@ -231,12 +240,16 @@ impl<'a> Filling<'a> {
                 Some(place) => {
                     let epoch = &schema.registry.epochs()[place.epoch];
                     let types: Vec<&ColumnType> = epoch.columns.iter().map(|c| &c.column_type).collect();
-                    let mut refused = None;
-                    let placed = self.attempt(place, payload, |row, _, _| {
-                        refused = row.careful(&types, payload, start, end).err();
-                        refused.is_none()
-                    });
+                    let plan = &schema.epochs[place.epoch].layouts[place.layout];
+                    let looks_first = self.decoder.diverted >= LOOK_FIRST;
+                    let mut refused = looks_first.then(|| look(plan, &types, payload, start, end).err()).flatten();
+                    let placed = refused.is_none()
+                        && self.attempt(place, payload, |row, _, _| {
+                            refused = row.careful(&types, payload, start, end).err();
+                            refused.is_none()
+                        });
                     if placed {
+                        self.decoder.diverted = 0;
                         if epoch.number == 0 {
                             self.decoder.unversioned = Some(place);
                         }
@@ -249,6 +262,7 @@ impl<'a> Filling<'a> {
                 }
             },
         };
+        self.decoder.diverted = self.decoder.diverted.saturating_add(1);
         self.divert(message, &piece);
         Outcome::Diverted
     }

@@ -73,11 +73,24 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// Reads a varint: one of one or two bytes at once, which nearly all are.
+    #[inline]
+    fn varint(&mut self) -> Result<u64, Fault> {
+        let at = self.at;
+        let (value, next) = match self.bytes.get(at..) {
+            Some([only, ..]) if *only < 0x80 => (u64::from(*only), at + 1),
+            Some([first, last, ..]) if *last < 0x80 => (u64::from(first & 0x7f) | u64::from(*last) << 7, at + 2),
+            _ => long_varint(self.bytes, at)?,
+        };
+        self.at = next;
+        Ok(value)
+    }
+
     /// Reads a key: field number and wire type.
+    #[inline]
     fn key(&mut self) -> Result<(u32, u8), Fault> {
         let at = self.at;
-        let (key, next) = read_varint(self.bytes, at)?;
-        self.at = next;
+        let key = self.varint()?;
         let number = key >> 3;
         if number == 0 || number > 0x1fff_ffff {
             return Err(Fault { kind: FaultKind::FieldNumber(number), at });
@@ -85,16 +98,17 @@ impl<'a> Cursor<'a> {
         Ok((u32::try_from(number).unwrap_or(u32::MAX), (key & 7) as u8))
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
         self.at += length;
         Some(taken)
     }
 
+    #[inline]
     fn length_delimited(&mut self, at: usize) -> Result<&'a [u8], Fault> {
-        let (length, next) = read_varint(self.bytes, self.at)?;
-        self.at = next;
-        let left = self.bytes.len() - next;
+        let length = self.varint()?;
+        let left = self.bytes.len() - self.at;
         usize::try_from(length)
             .ok()
             .and_then(|n| self.take(n))
@@ -102,19 +116,24 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a value of a wire type other than a group's end.
+    #[inline]
     fn value(&mut self, at: usize, number: u32, wire: u8) -> Result<Value<'a>, Fault> {
+        match wire {
+            0 => self.varint().map(Value::Varint),
+            2 => self.length_delimited(at).map(Value::Len),
+            _ => self.rare_value(at, number, wire),
+        }
+    }
+
+    /// Apart, so that what is read field by field stays short.
+    #[inline(never)]
+    fn rare_value(&mut self, at: usize, number: u32, wire: u8) -> Result<Value<'a>, Fault> {
         let cut_off = Fault { kind: FaultKind::FixedTruncated, at };
         Ok(match wire {
-            0 => {
-                let (value, next) = read_varint(self.bytes, self.at)?;
-                self.at = next;
-                Value::Varint(value)
-            }
             1 => {
                 let bytes = self.take(8).ok_or(cut_off)?;
                 Value::Fixed64(u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
             }
-            2 => Value::Len(self.length_delimited(at)?),
             3 => {
                 self.skip_group(at, number)?;
                 Value::Group
@@ -154,6 +173,12 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
+}
+
+/// Reads a varint of any length, and says what is wrong with one.
+#[inline(never)]
+fn long_varint(bytes: &[u8], at: usize) -> Result<(u64, usize), Fault> {
+    read_varint(bytes, at)
 }
 
 impl<'a> Iterator for Cursor<'a> {
