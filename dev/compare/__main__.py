@@ -18,7 +18,7 @@ from trial import clickhouse, content
 from trial.product import Product, say
 from trial.trouble import Trouble
 
-from .alone import EPOCHS, Alone
+from .alone import BEFORE, EPOCHS, NEWEST, Alone
 from .frames import frames, merged
 from .processes import Watched, cpu_seconds
 from .report import report
@@ -29,7 +29,7 @@ PASSES = int(os.environ.get("PASSES", "3"))
 BLOCK = 32768
 # The same records each time: those of now, since old ones would be removed by their tables' TTL while all is measured.
 NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-FLEET = ["--rows", str(ROWS), "--mix", "e2=60,e1=40", "--now", NOW, "--seed", "7"]
+FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--now", NOW, "--seed", "7"]
 
 
 def compare(binary, page):

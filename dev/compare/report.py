@@ -5,6 +5,8 @@ import platform
 import re
 from datetime import date
 
+from .alone import BEFORE, NEWEST
+
 BEGIN = "<!-- made by `make compare` -->"
 END = "<!-- end of what `make compare` made -->"
 
@@ -31,7 +33,7 @@ def _table(figures, rows, block):
     parser, alone, server = each("parser", "server"), each("alone", "server"), each("ours", "server")
     process, fetching = each("ours", "process"), each("ours", "fetching")
     lines = [
-        f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows an insert, the least of {len(figures)} passes; "
+        f"{rows:,} records (60 % epoch {NEWEST}, 40 % epoch {BEFORE}), {block:,} rows an insert, the least of {len(figures)} passes; "
         f"{_processor()}, {os.cpu_count()} cores, {date.today()}.",
         "",
         "| One core, the same bytes | µs a row | ratio |",
