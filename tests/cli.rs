@@ -204,7 +204,7 @@ fn a_diff_says_by_its_exit_code_what_is_to_be_done() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(json["verdict"], "refused");
     let reused = json["differences"].as_array().expect("a list").iter().find(|d| d["class"] == "number_reused");
-    assert!(reused.is_some_and(|d| d["line"].as_u64() > Some(50) && d["column"] == 3), "{json}");
+    assert!(reused.is_some_and(|d| d["line"].as_u64() > Some(40) && d["column"] == 3), "{json}");
 
     std::fs::write(path("bad.proto"), "syntax = \"proto3\";\nmessage {\n").expect("written");
     let output = xtcp_ingest(&["migrate", "diff", &path("bad.proto")], &[]);
