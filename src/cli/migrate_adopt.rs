@@ -1,10 +1,6 @@
 //! `migrate adopt`.
 
-use std::{
-    collections::BTreeMap,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use serde_json::json;
 
@@ -13,16 +9,13 @@ use super::{
     schema::{Plan, Tools, with},
 };
 use crate::{
-    bootstrap::{Report, Stop, Taken},
+    bootstrap::{Claim, Report, Stop, Taken},
     config,
     kafka::{Fetcher, Group},
     migrate::adopt::{self, How, Moment, Record, Recorded, Topology, Verification, Wanted},
     pipeline::Asked,
     telemetry,
 };
-
-/// How often the group is looked at.
-const POLL: Duration = Duration::from_millis(500);
 
 /// Take over from tables with the Kafka engine
 #[derive(Debug, clap::Args)]
@@ -47,13 +40,15 @@ pub(super) struct Adopt {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum AdoptError {
+pub(super) enum AdoptError {
     #[error("can't take over:\n  {}", .0.join("\n  "))]
     Objections(Vec<String>),
     #[error("the group `{group}` still has {members} members, or commits, after {seconds} s")]
     Moving { group: String, members: usize, seconds: u64 },
     #[error("another process has the lease: {0}")]
     Occupied(String),
+    #[error("the lease lapsed before everything was stopped")]
+    LeaseLapsed,
     #[error("there is no topic `{0}`")]
     NoTopic(String),
     #[error("group `{group}` has offsets of its own: partition {partition} is at {has}, to be copied is {copied}")]
@@ -69,11 +64,11 @@ pub(super) struct Work<'a> {
     pub recorded: Recorded,
     pub how: How,
     pub copies_offsets: bool,
-    settle: Duration,
+    pub settle: Duration,
     json: bool,
 }
 
-fn failed(error: &dyn std::error::Error) -> Failure {
+pub(super) fn failed(error: &dyn std::error::Error) -> Failure {
     Failure::failed(error)
 }
 
@@ -126,7 +121,7 @@ pub(super) async fn recorded(tools: &Tools) -> Result<Recorded, Failure> {
 }
 
 impl Work<'_> {
-    fn kafka(&self) -> &config::Kafka {
+    pub(super) fn kafka(&self) -> &config::Kafka {
         &self.tools.config.kafka
     }
 
@@ -207,13 +202,17 @@ impl Work<'_> {
             Taken::Occupied(by) => return Err(failed(&AdoptError::Occupied(by))),
         };
         let record = Record::new(&tools.client, &tools.definitions, platform, &claim.holder);
-        let ended = self.stop_leased(&record).await;
+        let ended = self.stop_leased(&record, &claim).await;
         // One that could not be given back lapses by itself.
         let _ = lease.release(&claim).await;
         ended
     }
 
-    async fn stop_leased(&self, record: &Record<'_>) -> Result<(Moment, Vec<(adopt::Part, How)>), Failure> {
+    async fn stop_leased(
+        &self,
+        record: &Record<'_>,
+        claim: &Claim,
+    ) -> Result<(Moment, Vec<(adopt::Part, How)>), Failure> {
         // Read anew: who held the lease before may have gone on with it.
         let recorded = record.read().await.map_err(|error| failed(&error))?;
         let begun = match recorded.begun.clone().filter(|_| recorded.is_under_way()) {
@@ -231,6 +230,9 @@ impl Work<'_> {
         let mut stopped = if recorded.is_under_way() { recorded.stopped } else { Vec::new() };
         let there = Topology::find(&self.tools.client).await.map_err(|error| failed(&error))?;
         for part in there.parts() {
+            if !claim.is_live() {
+                return Err(failed(&AdoptError::LeaseLapsed));
+            }
             record.stopping(&part, self.how).await.map_err(|error| failed(&error))?;
             let sql = part.stop(self.tools.client.database(), self.how);
             self.tools.client.execute(&sql, &[]).await.map_err(|error| failed(&error))?;
@@ -243,69 +245,6 @@ impl Work<'_> {
 
     async fn counts(&self) -> Result<BTreeMap<String, u64>, Failure> {
         adopt::counts(&self.tools.client, &self.tools.definitions).await.map_err(|error| failed(&error))
-    }
-
-    async fn partitions(&self) -> Result<Vec<i32>, Failure> {
-        let topic = &self.kafka().topic;
-        let partitions = self.tools.admin.partitions(topic).await.map_err(|error| failed(&error))?;
-        partitions.ok_or_else(|| failed(&AdoptError::NoTopic(topic.clone())))
-    }
-
-    /// A group as others left it.
-    fn group(&self, name: &str) -> Result<Group, Failure> {
-        Group::new(&config::Kafka { group: name.to_owned(), ..self.kafka().clone() }).map_err(|error| failed(&error))
-    }
-
-    /// The members of the reader's group, and what it has committed.
-    async fn group_stands(&self) -> Result<(usize, BTreeMap<i32, i64>), Failure> {
-        let group = self.group(self.reader_group())?;
-        let members = group.members().await.map_err(|error| failed(&error))?;
-        let committed = group.committed(&self.kafka().topic, &self.partitions().await?).await;
-        Ok((members, committed.map_err(|error| failed(&error))?))
-    }
-
-    /// Waits until nobody is in the reader's group and its offsets stand still for a while.
-    async fn stand_still(&self) -> Result<BTreeMap<i32, i64>, Failure> {
-        let (begin, wait) = (Instant::now(), self.settle + self.tools.config.bootstrap.wait);
-        let (mut last, mut since) = (None, Instant::now());
-        loop {
-            let (members, committed) = self.group_stands().await?;
-            if members > 0 || last.as_ref() != Some(&committed) {
-                since = Instant::now();
-            } else if since.elapsed() >= self.settle {
-                return Ok(committed);
-            }
-            last = Some(committed);
-            if begin.elapsed() > wait {
-                let group = self.reader_group().to_owned();
-                return Err(failed(&AdoptError::Moving { group, members, seconds: wait.as_secs() })
-                    .hint("stop whoever else reads in that group, then run the same command again"));
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    }
-
-    /// Gives the group of this service the offsets of the reader's.
-    async fn copy(&self, committed: &BTreeMap<i32, i64>) -> Result<(), Failure> {
-        let kafka = self.kafka();
-        let group = self.group(&kafka.group)?;
-        let members = group.members().await.map_err(|error| failed(&error))?;
-        let own = group.committed(&kafka.topic, &self.partitions().await?).await.map_err(|error| failed(&error))?;
-        if members > 0 {
-            let group = kafka.group.clone();
-            return Err(
-                failed(&AdoptError::Moving { group, members, seconds: 0 }).hint("stop `run`, then run this again")
-            );
-        }
-        let other = own.iter().find(|(partition, has)| committed.get(partition) != Some(has));
-        if let Some((partition, has)) = other {
-            let copied = committed.get(partition).copied().unwrap_or(0);
-            let own = AdoptError::OwnOffsets { group: kafka.group.clone(), partition: *partition, has: *has, copied };
-            return Err(
-                failed(&own).hint("give `kafka.group` a name that no group has, or remove that group's offsets")
-            );
-        }
-        group.commit(&kafka.topic, committed).await.map_err(|error| failed(&error))
     }
 
     /// Holds the tables against the messages since the seam.
