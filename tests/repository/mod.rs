@@ -26,7 +26,6 @@ impl Repository {
                 fs::copy(from, to).expect("copied");
             }
         }
-        copy(&own.join("ddl/roles"), &ddl.join("roles"));
         repository
     }
 
