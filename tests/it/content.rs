@@ -84,6 +84,13 @@ pub async fn pieces(database: &Database) -> Vec<Diverted> {
     database.query(sql).await
 }
 
+/// How many objects there are: in ClickHouse, and with the topic of records. The topic for what can't be placed has no name
+/// by default.
+pub fn object_counts() -> (usize, usize) {
+    let all = definitions().objects.len();
+    (all - 2, all - 1)
+}
+
 /// What a column of an epoch is called now.
 pub fn newest_name(registry: &Registry, epoch: u32, name: &str) -> String {
     let index = registry.epochs().iter().position(|e| e.number == epoch).expect("a known epoch");

@@ -41,7 +41,7 @@ async fn columns_join_a_live_epoch_while_records_land() {
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("tcp_info_later_1") && out.contains("converged: 0 created, 3 altered"), "{out}");
     sender.join().expect("sent");
-    for _ in 0..300 {
+    for _ in 0..900 {
         if count("xtcp_flat_records").await == 6000 {
             break;
         }
