@@ -75,6 +75,14 @@ impl Work<'_> {
                 failed(&own).hint("give `kafka.group` a name that no group has, or remove that group's offsets")
             );
         }
-        group.commit(&kafka.topic, committed).await.map_err(|error| failed(&error))
+        // Of a new group, the brokers may still be finding out who coordinates it.
+        let begin = Instant::now();
+        loop {
+            match group.commit(&kafka.topic, committed).await {
+                Ok(()) => return Ok(()),
+                Err(error) if begin.elapsed() > self.tools.config.bootstrap.wait => return Err(failed(&error)),
+                Err(_) => tokio::time::sleep(POLL).await,
+            }
+        }
     }
 }
