@@ -18,7 +18,7 @@ from trial import clickhouse, content
 from trial.product import Product, say
 from trial.trouble import Trouble
 
-from .alone import EPOCHS, Alone
+from .alone import BEFORE, EPOCHS, NEWEST, Alone
 from .frames import frames, merged
 from .processes import Watched, cpu_seconds
 from .report import report
@@ -27,7 +27,7 @@ ROWS = int(os.environ.get("ROWS", "1500000"))
 PASSES = int(os.environ.get("PASSES", "2"))
 # The same records each time: those of now, since old ones would be removed by their tables' TTL while all is measured.
 NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-FLEET = ["--rows", str(ROWS), "--mix", "e2=60,e1=40", "--now", NOW, "--seed", "7"]
+FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--now", NOW, "--seed", "7"]
 
 
 def compare(binary, page):

@@ -14,8 +14,12 @@ from trial import clickhouse
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-EPOCHS = {1: "xtcp_flat_records_v1", 2: "xtcp_flat_records_v2"}
-NEWEST = "xtcp_flat_records_v2"
+_DEFINITIONS = _REPOSITORY / "ddl" / "epochs"
+# The newest epoch and the one before it, by number.
+EPOCHS = {
+    number: f"xtcp_flat_records_v{number}" for number in sorted(int(path.stem[1:]) for path in _DEFINITIONS.glob("v*.yaml"))[-2:]
+}
+BEFORE, NEWEST = EPOCHS
 
 
 class Alone:
@@ -26,7 +30,7 @@ class Alone:
 
     def create(self):
         """Creates the tables to parse into, with views and without, and the views."""
-        columns = _columns(self._database, NEWEST)
+        columns = _columns(self._database, EPOCHS[NEWEST])
         wire = ", ".join(f"{name} {_wire_type(kind)}" for name, kind in columns.items())
         for table in ("landing", "parsed"):
             clickhouse.execute(f"CREATE TABLE {self._database}.{table} ({wire}, _error String) ENGINE = Null")
@@ -89,8 +93,9 @@ def _converted(name, kind):
 
 def _renames():
     """By the newest name of a column: the one that it had before."""
-    text = (_REPOSITORY / "ddl" / "epochs" / "v2.yaml").read_text()
-    return dict(re.findall(r"\{ name: (\w+),.*? was: (\w+),", text))
+    items = (_DEFINITIONS / f"v{NEWEST}.yaml").read_text().split("\n  - ")
+    names = (re.search(r"\bname: (\w+).*?\bwas: (\w+)", item, re.DOTALL) for item in items)
+    return dict(found.groups() for found in names if found)
 
 
 def _schema():

@@ -2,6 +2,8 @@
 
 import page as pages
 
+from .alone import BEFORE, NEWEST
+
 MAKER = "`make compare`"
 
 
@@ -23,7 +25,7 @@ def _table(figures, parser, rows):
     block = figures[0]["block"]
     process, fetching = each("ours", "process"), each("ours", "fetching")
     lines = [
-        f"{rows:,} records (60 % epoch 2, 40 % epoch 1), {block:,} rows a batch, the least of {len(figures)} passes; "
+        f"{rows:,} records (60 % epoch {NEWEST}, 40 % epoch {BEFORE}), {block:,} rows a batch, the least of {len(figures)} passes; "
         f"{pages.conditions()}.",
         "",
         "| One core, the same bytes | µs a row | ratio |",

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import page as pages
+from compare.alone import NEWEST
 from stack.process import Process
 from trial.product import Product, say
 from trial.trouble import Trouble
@@ -32,10 +33,10 @@ def study(binary, page):
     with Product(binary, "servercost") as product:
         product.create()
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        product.generate("--rows", str(ROWS), "--mix", "e2=1", "--now", now, "--seed", "7")
+        product.generate("--rows", str(ROWS), "--mix", f"e{NEWEST}=1", "--now", now, "--seed", "7")
         product.run()
         meter = Meter(server.pid, product.name)
-        lines = [f"{ROWS:,} rows of epoch 2 for each figure, the least of {PASSES} passes; {pages.conditions()}.", ""]
+        lines = [f"{ROWS:,} rows of epoch {NEWEST} for each figure, the least of {PASSES} passes; {pages.conditions()}.", ""]
         for what in (tables.sizes, tables.bodies, tables.definitions):
             say(what.__doc__)
             lines += [*what(meter, product.name, ROWS, PASSES), ""]

@@ -7,11 +7,12 @@ import urllib.parse
 import urllib.request
 import uuid
 
+from compare.alone import EPOCHS, NEWEST
 from compare.processes import cpu_seconds
 from trial import clickhouse
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-SOURCE = "xtcp_flat_records_v2"
+SOURCE = EPOCHS[NEWEST]
 # Sockets of one poll come one after the other; which host polls next is chance.
 ARRIVAL = "ORDER BY cityHash64(hostname, timestamp_ns), record_counter"
 

@@ -1,7 +1,7 @@
 //! ClickHouse's framing of compressed bytes, as `decompress=1` expects it.
 
 /// Bytes of a frame before compression. Large enough for LZ4 to find its repeats, small enough for the cache.
-pub const CHUNK: usize = 65_535;
+pub const CHUNK: usize = 256 * 1024;
 
 /// Method byte of LZ4.
 const LZ4: u8 = 0x82;

@@ -276,13 +276,10 @@ fn records_and_errors_have_a_place() {
 fn the_embedded_definitions_are_sound_and_ordered() {
     let definitions = Definitions::embedded().unwrap_or_else(|refused| panic!("{refused}"));
     let ids: Vec<&str> = definitions.objects.iter().map(|o| o.entry.id.value.as_str()).collect();
-    let expected = [
-        "db.data",
-        "data.schema_migrations",
-        "data.schema_lock",
-        "data.flat_v0",
-        "data.flat_v1",
-        "data.flat_v2",
+    let epochs: Vec<String> =
+        definitions.registry.epochs().iter().map(|epoch| format!("data.flat_v{}", epoch.number)).collect();
+    let before = ["db.data", "data.schema_migrations", "data.schema_lock"];
+    let after = [
         "data.flat_errors",
         "data.ingest_probe",
         "data.flat_merge",
@@ -290,6 +287,7 @@ fn the_embedded_definitions_are_sound_and_ordered() {
         "topic.landing",
         "topic.dead_letter",
     ];
+    let expected: Vec<&str> = before.into_iter().chain(epochs.iter().map(String::as_str)).chain(after).collect();
     assert_eq!(ids, expected);
     assert_eq!(definitions.errors().name, "xtcp_flat_records_errors");
     let parameters = Parameters::supplied(&definitions.manifest, |_| None);
@@ -304,7 +302,8 @@ fn the_embedded_definitions_are_sound_and_ordered() {
         "TTL `observed_at` + toIntervalDay(1)",
         "TTL `probed_at` + toIntervalDay(1)",
     );
-    assert_eq!(ttls, [lock, record, record, record, errors, probe]);
+    let records = vec![record; definitions.registry.epochs().len()];
+    assert_eq!(ttls, [vec![lock], records, vec![errors, probe]].concat());
     let (_, topic) = definitions.topics().next().expect("a topic");
     let topic = topic.on(1, &parameters, &config::Bootstrap::default());
     assert_eq!((topic.name.as_str(), topic.partitions, topic.replication), ("xtcp", 12, 1));

@@ -70,8 +70,8 @@ has the lease: nothing was placed."
     /// reader is stopped, then its views, then the group is watched until its offsets stand still. `run` goes on from exactly
     /// these offsets. Ended in the middle, it is finished by the same command.
     #[command(
-        after_help = "Exit codes: without --apply 0 nothing to take over, 2 something; with it 0 taken over; 1 refused or \
-failed."
+        after_help = "Exit codes: without --apply 0 nothing to take over, 2 something; with it 0 taken over; with --verify 0 \
+sound, 2 counts differ; 1 refused or failed."
     )]
     Adopt(migrate_adopt::Adopt),
 }
@@ -155,10 +155,22 @@ impl Changed {
     }
 }
 
+/// A file beside the definitions.
+fn beside(directory: &Path, name: &str) -> PathBuf {
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).join(name)
+}
+
+/// The `.proto` of definitions.
+fn proto_beside(directory: &Path) -> PathBuf {
+    beside(directory, "proto/xtcp_flat_record.proto")
+}
+
 impl Diff {
     fn declared(&self) -> Result<Shape, Failure> {
         let definitions = Definitions::open(self.directory.as_deref()).map_err(|error| Failure::failed(&error))?;
-        Ok(declared::shape(&definitions.registry))
+        let beside = self.directory.as_deref().and_then(|directory| declared::reserved_by(&proto_beside(directory)));
+        Ok(declared::shape(&definitions.registry, beside.unwrap_or_else(declared::embedded_reserved)))
     }
 
     fn run(self) -> Result<ExitCode, Failure> {
@@ -183,15 +195,11 @@ impl Diff {
 impl New {
     fn run(self) -> Result<ExitCode, Failure> {
         let new = self.changed.read(self.changed.new.clone())?;
-        let beside = |name: &str| {
-            let parent = self.directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-            parent.unwrap_or(Path::new(".")).join(name)
-        };
         let request = Request {
             directory: self.directory.clone(),
             epoch: self.epoch,
-            proto: self.proto.clone().unwrap_or_else(|| beside("proto/xtcp_flat_record.proto")),
-            migrations: self.migrations.clone().unwrap_or_else(|| beside("migrations")),
+            proto: self.proto.clone().unwrap_or_else(|| proto_beside(&self.directory)),
+            migrations: self.migrations.clone().unwrap_or_else(|| beside(&self.directory, "migrations")),
             rules: self.changed.rules()?,
         };
         let draft = draft(&new, &self.changed.new, &request).map_err(|error| draft_failure(&error))?;

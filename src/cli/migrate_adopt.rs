@@ -1,30 +1,21 @@
 //! `migrate adopt`.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use serde_json::json;
 
 use super::{
-    Failure, output,
+    Failure, migrate_adopt_text as text, output,
     schema::{Plan, Tools, with},
-    schema_text,
 };
 use crate::{
-    bootstrap::{Action, Report, Stop, Taken},
-    clickhouse::{self, quoted},
-    kafka::Group,
-    migrate::adopt::Topology,
+    bootstrap::{Claim, Report, Stop, Taken},
+    config,
+    kafka::{Fetcher, Group},
+    migrate::adopt::{self, How, Moment, Record, Recorded, Topology, Verification, Wanted},
     pipeline::Asked,
     telemetry,
 };
-
-/// How often the group is looked at.
-const POLL: Duration = Duration::from_millis(500);
 
 /// Take over from tables with the Kafka engine
 #[derive(Debug, clap::Args)]
@@ -35,207 +26,259 @@ pub(super) struct Adopt {
     /// Drop the reader and its views, instead of detaching them for good
     #[arg(long)]
     drop: bool,
+    /// Copy the offsets of the reader's group into `kafka.group`, which is another one, instead of going on in the same
+    #[arg(long)]
+    copy_offsets: bool,
     /// How long the committed offsets have to stand still, in seconds
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     settle: u64,
+    /// Count the messages since the seam, and hold the tables against them
+    #[arg(long, conflicts_with_all = ["apply", "drop", "copy_offsets"])]
+    verify: bool,
     #[command(flatten)]
     plan: Plan,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum AdoptError {
+pub(super) enum AdoptError {
     #[error("can't take over:\n  {}", .0.join("\n  "))]
     Objections(Vec<String>),
-    #[error("the group still has {members} members, or commits, after {seconds} s")]
-    Moving { members: usize, seconds: u64 },
+    #[error("the group `{group}` still has {members} members, or commits, after {seconds} s")]
+    Moving { group: String, members: usize, seconds: u64 },
     #[error("another process has the lease: {0}")]
     Occupied(String),
+    #[error("the lease lapsed before everything was stopped")]
+    LeaseLapsed,
     #[error("there is no topic `{0}`")]
     NoTopic(String),
+    #[error("group `{group}` has offsets of its own: partition {partition} is at {has}, to be copied is {copied}")]
+    OwnOffsets { group: String, partition: i32, has: i64, copied: i64 },
+    #[error("nothing was taken over in this database")]
+    NoSeam,
+}
+
+/// What is there, and what was asked for.
+pub(super) struct Work<'a> {
+    pub tools: &'a Tools,
+    pub topology: Topology,
+    pub recorded: Recorded,
+    pub how: How,
+    pub copies_offsets: bool,
+    pub settle: Duration,
+    json: bool,
+}
+
+pub(super) fn failed(error: &dyn std::error::Error) -> Failure {
+    Failure::failed(error)
 }
 
 pub(super) fn run(adopt: Adopt) -> Result<ExitCode, Failure> {
-    let Adopt { apply, drop, settle, plan } = adopt;
+    let Adopt { apply, drop, copy_offsets, settle, verify, plan } = adopt;
     with(plan, async |json, tools| {
-        let failed = |error: &dyn std::error::Error| Failure::failed(error);
         let topology = Topology::find(&tools.client).await.map_err(|error| failed(&error))?;
-        let kafka = &tools.config.kafka;
-        let mut objections = topology.objections(&tools.definitions, &kafka.topic, &kafka.group);
+        let work = Work {
+            tools,
+            topology,
+            recorded: recorded(tools).await?,
+            how: if drop { How::Drop } else { How::Detach },
+            copies_offsets: copy_offsets,
+            settle: Duration::from_secs(settle),
+            json,
+        };
+        if verify {
+            return work.verify().await;
+        }
         let report = tools.controller().plan().await.map_err(|error| failed(&error))?;
-        let registry = &tools.definitions.registry;
-        let tables = registry.epochs().iter().map(|epoch| epoch.table.name.as_str());
-        objections.extend(report.blocked(tables.chain([tools.definitions.errors().name.as_str()])));
+        let objections = work.objections(&report);
         if !objections.is_empty() {
-            return Err(Failure::failed(&AdoptError::Objections(objections))
+            return Err(failed(&AdoptError::Objections(objections))
                 .hint("set what is this service's own, and mend the rest by hand; nothing was changed"));
         }
-        if !apply {
-            if json {
-                output::print_json(&shown_json(&topology, &report, tools, drop))?;
-            } else {
-                output::print(&shown(&topology, &report, tools, drop))?;
-            }
-            return Ok(if topology.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) });
-        }
+        let notes = work.topology.notes(&tools.definitions, &report);
+        let nothing = work.topology.is_empty() && !work.recorded.is_under_way();
         if !json {
-            output::print(&shown(&topology, &report, tools, drop))?;
+            output::print(&text::plan(&work, &report, &notes))?;
+        } else if !apply || nothing {
+            output::print_json(&text::plan_json(&work, &report, &notes))?;
         }
-        take_over(tools, &topology, drop, Duration::from_secs(settle), json).await
+        match (nothing, apply) {
+            (true, _) => Ok(ExitCode::SUCCESS),
+            (false, false) => Ok(ExitCode::from(2)),
+            (false, true) => work.take_over().await,
+        }
     })
 }
 
-async fn take_over(
-    tools: &Tools,
-    topology: &Topology,
-    drop: bool,
-    settle: Duration,
-    json: bool,
-) -> Result<ExitCode, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        Failure::failed(error)
-            .hint("run the same command again: what was stopped stays stopped, and it goes on from there")
-    };
-    let asked = Asked::listen().map_err(|error| failed(&error))?;
-    let working = telemetry::spinner("taking over");
-    // The pass comes first: it makes the lease that the rest needs, replaces nothing, and keeps the time short in which nobody
-    // reads.
-    let controller = tools.controller().stopped_by(Stop::on(asked.seen()));
-    let report = controller.pass().await;
-    if let Some(error) = &report.error {
-        return Err(failed(error));
-    }
-    stop(tools, topology, drop).await?;
-    let committed = stand_still(tools, settle).await?;
-    let counts = counts(tools).await.map_err(|error| failed(&error))?;
-    working.finish_and_clear();
-    if json {
-        output::print_json(&json!({
-            "stopped": topology.stops(tools.client.database(), drop),
-            "restores": topology.restores(tools.client.database(), drop),
-            "group": tools.config.kafka.group, "committed": committed, "rows": counts,
-        }))?;
-    } else {
-        let mut text = schema_text::applied(&report);
-        let _ = writeln!(text, "\nstopped; group `{}` stands still at", tools.config.kafka.group);
-        for (partition, offset) in &committed {
-            let _ = writeln!(text, "  partition {partition}: {offset}");
-        }
-        for (table, rows) in &counts {
-            let _ = writeln!(text, "{table}: {rows} rows");
-        }
-        text.push_str("\nnext: start `xtcp-ingest run`; it goes on from exactly these offsets, in the same group\n");
-        output::print(&text)?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Stops the reader and then its views, under the lease.
-async fn stop(tools: &Tools, topology: &Topology, drop: bool) -> Result<(), Failure> {
-    let failed = |error: &dyn std::error::Error| Failure::failed(error);
+/// What the ledger says; nothing as long as there is none.
+pub(super) async fn recorded(tools: &Tools) -> Result<Recorded, Failure> {
     let controller = tools.controller();
-    let (lease, _) = controller.schema_lease().await.map_err(|error| failed(&error))?;
-    let taken = lease.acquire(tools.config.bootstrap.wait, None).await.map_err(|error| failed(&error))?;
-    let claim = match taken {
-        Taken::Mine(claim) => claim,
-        Taken::Occupied(by) => return Err(failed(&AdoptError::Occupied(by))),
-    };
-    let mut ended = Ok(());
-    for sql in topology.stops(tools.client.database(), drop) {
-        ended = tools.client.execute(&sql, &[]).await;
-        if ended.is_err() {
-            break;
+    if controller.recorded().await.map_err(|error| failed(&error))?.is_none() {
+        return Ok(Recorded::default());
+    }
+    let (_, platform) = controller.schema_lease().await.map_err(|error| failed(&error))?;
+    let record = Record::new(&tools.client, &tools.definitions, platform, "");
+    record.read().await.map_err(|error| failed(&error))
+}
+
+impl Work<'_> {
+    pub(super) fn kafka(&self) -> &config::Kafka {
+        &self.tools.config.kafka
+    }
+
+    /// The group of the reader: on the server, or as it was when the takeover began.
+    pub(super) fn reader_group(&self) -> &str {
+        let begun = self.recorded.begun.as_ref().filter(|_| self.recorded.is_under_way());
+        let known = self.topology.group().or(begun.map(|begun| begun.from_group.as_str()));
+        known.unwrap_or(&self.kafka().group)
+    }
+
+    fn objections(&self, report: &Report) -> Vec<String> {
+        let kafka = self.kafka();
+        let wanted = Wanted {
+            topic: &kafka.topic,
+            group: &kafka.group,
+            copies_offsets: self.copies_offsets,
+            drops: self.how == How::Drop,
+        };
+        let mut objections = self.topology.objections(&self.tools.definitions, wanted);
+        let begun = self.recorded.begun.as_ref().filter(|_| self.recorded.is_under_way());
+        if let Some(begun) = begun.filter(|begun| begun.topic != kafka.topic || begun.group != kafka.group) {
+            objections.push(format!(
+                "a takeover of topic `{}` for group `{}` was begun and isn't finished: finish it with these settings",
+                begun.topic, begun.group
+            ));
         }
+        let registry = &self.tools.definitions.registry;
+        let tables = registry.epochs().iter().map(|epoch| epoch.table.name.as_str());
+        objections.extend(report.blocked(tables.chain([self.tools.definitions.errors().name.as_str()])));
+        objections
     }
-    // One that could not be given back lapses by itself.
-    let _ = lease.release(&claim).await;
-    ended.map_err(|error| failed(&error).hint("run the same command again: what was stopped stays stopped"))
-}
 
-/// Waits until nobody is in the group and its offsets stand still for a while.
-async fn stand_still(tools: &Tools, settle: Duration) -> Result<BTreeMap<i32, i64>, Failure> {
-    let failed = |error: &dyn std::error::Error| Failure::failed(error);
-    let kafka = &tools.config.kafka;
-    let partitions = tools.admin.partitions(&kafka.topic).await.map_err(|error| failed(&error))?;
-    let partitions = partitions.ok_or_else(|| failed(&AdoptError::NoTopic(kafka.topic.clone())))?;
-    let group = Group::new(kafka).map_err(|error| failed(&error))?;
-    let (begin, wait) = (Instant::now(), settle + tools.config.bootstrap.wait);
-    let (mut last, mut since) = (None, Instant::now());
-    loop {
-        let members = group.members().await.map_err(|error| failed(&error))?;
-        let committed = group.committed(&kafka.topic, &partitions).await.map_err(|error| failed(&error))?;
-        if members > 0 || last.as_ref() != Some(&committed) {
-            since = Instant::now();
-        } else if since.elapsed() >= settle {
-            return Ok(committed);
+    async fn take_over(&self) -> Result<ExitCode, Failure> {
+        let go_on = |failure: Failure| {
+            failure.hint("run the same command again: what was done stays done, and it goes on from there")
+        };
+        let asked = Asked::listen().map_err(|error| failed(&error))?;
+        let working = telemetry::spinner("taking over");
+        // The pass comes first: it makes the lease and the ledger that the rest needs, replaces nothing, and keeps the time
+        // short in which nobody reads.
+        let report = self.tools.controller().stopped_by(Stop::on(asked.seen())).pass().await;
+        if let Some(error) = &report.error {
+            return Err(go_on(failed(error)));
         }
-        last = Some(committed);
-        if begin.elapsed() > wait {
-            return Err(failed(&AdoptError::Moving { members, seconds: wait.as_secs() })
-                .hint("stop whoever else reads in that group, then run the same command again"));
+        let (begun, stopped) = self.stop().await.map_err(go_on)?;
+        let quiet = self.counts().await?;
+        let committed = self.stand_still().await.map_err(go_on)?;
+        let rows = self.counts().await?;
+        if self.copies_offsets {
+            self.copy(&committed).await?;
         }
-        tokio::time::sleep(POLL).await;
+        let seam = Moment { committed, rows, ..begun.clone() };
+        let (_, platform) = self.tools.controller().schema_lease().await.map_err(|error| failed(&error))?;
+        let record = Record::new(&self.tools.client, &self.tools.definitions, platform, &holder());
+        record.seam(&seam).await.map_err(|error| go_on(failed(&error)))?;
+        working.finish_and_clear();
+        let others = adopt::moved(&quiet, &seam.rows);
+        if self.json {
+            output::print_json(&json!({
+                "stopped": stopped.iter().map(|(part, how)| json!({ "name": part.name, "how": how.done() })).collect::<Vec<_>>(),
+                "restores": adopt::restores(&stopped, self.tools.client.database()),
+                "before": begun, "seam": seam, "moved_while_nobody_read": others, "copied_offsets": self.copies_offsets,
+            }))?;
+        } else {
+            output::print(&text::taken_over(self, &report, &begun, &seam, &stopped, &others))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Stops the reader and then its views, under the lease. How all stood before, and everything that this takeover stopped.
+    async fn stop(&self) -> Result<(Moment, Vec<(adopt::Part, How)>), Failure> {
+        let tools = self.tools;
+        let controller = tools.controller();
+        let (lease, platform) = controller.schema_lease().await.map_err(|error| failed(&error))?;
+        let taken = lease.acquire(tools.config.bootstrap.wait, None).await.map_err(|error| failed(&error))?;
+        let claim = match taken {
+            Taken::Mine(claim) => claim,
+            Taken::Occupied(by) => return Err(failed(&AdoptError::Occupied(by))),
+        };
+        let record = Record::new(&tools.client, &tools.definitions, platform, &claim.holder);
+        let ended = self.stop_leased(&record, &claim).await;
+        // One that could not be given back lapses by itself.
+        let _ = lease.release(&claim).await;
+        ended
+    }
+
+    async fn stop_leased(
+        &self,
+        record: &Record<'_>,
+        claim: &Claim,
+    ) -> Result<(Moment, Vec<(adopt::Part, How)>), Failure> {
+        // Read anew: who held the lease before may have gone on with it.
+        let recorded = record.read().await.map_err(|error| failed(&error))?;
+        let begun = match recorded.begun.clone().filter(|_| recorded.is_under_way()) {
+            Some(begun) => begun,
+            None => {
+                let (_, committed) = self.group_stands().await?;
+                let kafka = self.kafka();
+                let (topic, group) = (kafka.topic.clone(), kafka.group.clone());
+                let from_group = self.reader_group().to_owned();
+                let moment = Moment { topic, from_group, group, committed, rows: self.counts().await? };
+                record.begin(&moment).await.map_err(|error| failed(&error))?;
+                moment
+            }
+        };
+        let mut stopped = if recorded.is_under_way() { recorded.stopped } else { Vec::new() };
+        let there = Topology::find(&self.tools.client).await.map_err(|error| failed(&error))?;
+        for part in there.parts() {
+            if !claim.is_live() {
+                return Err(failed(&AdoptError::LeaseLapsed));
+            }
+            record.stopping(&part, self.how).await.map_err(|error| failed(&error))?;
+            let sql = part.stop(self.tools.client.database(), self.how);
+            self.tools.client.execute(&sql, &[]).await.map_err(|error| failed(&error))?;
+            record.stopped(&part, self.how).await.map_err(|error| failed(&error))?;
+            stopped.retain(|(other, _)| other.name != part.name);
+            stopped.push((part, self.how));
+        }
+        Ok((begun, stopped))
+    }
+
+    async fn counts(&self) -> Result<BTreeMap<String, u64>, Failure> {
+        adopt::counts(&self.tools.client, &self.tools.definitions).await.map_err(|error| failed(&error))
+    }
+
+    /// Holds the tables against the messages since the seam.
+    async fn verify(&self) -> Result<ExitCode, Failure> {
+        let Some(seam) = &self.recorded.seam else {
+            return Err(failed(&AdoptError::NoSeam).hint("`migrate adopt --apply` takes over"));
+        };
+        let working = telemetry::spinner("counting the messages since the seam");
+        let kafka = config::Kafka { topic: seam.topic.clone(), group: seam.group.clone(), ..self.kafka().clone() };
+        let group = Group::new(&kafka).map_err(|error| failed(&error))?;
+        let partitions = self.partitions().await?;
+        // What is committed before the rows are counted has its rows; what is sent after that has none.
+        let committed = group.committed(&seam.topic, &partitions).await.map_err(|error| failed(&error))?;
+        let rows = self.counts().await?;
+        let ends = group.ends(&seam.topic, &partitions).await.map_err(|error| failed(&error))?;
+        let verification = Verification {
+            definitions: &self.tools.definitions,
+            framing: kafka.framing,
+            fetcher: Fetcher::new(&kafka),
+        };
+        // Nothing else goes on in this process meanwhile.
+        let verified = verification.expected(seam, &committed, &ends).map_err(|error| failed(&error))?;
+        let verified = verified.against(seam, &rows);
+        working.finish_and_clear();
+        if self.json {
+            output::print_json(&json!({ "seam": seam, "since": verified.json() }))?;
+        } else {
+            output::print(&text::verified(seam, &verified))?;
+        }
+        Ok(if verified.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(2) })
     }
 }
 
-/// The rows of each epoch's table and of the error table.
-async fn counts(tools: &Tools) -> Result<BTreeMap<String, u64>, clickhouse::Error> {
-    #[derive(serde::Deserialize)]
-    struct Count {
-        n: u64,
-    }
-    let epochs = tools.definitions.registry.epochs().iter().map(|epoch| &epoch.table.name);
-    let mut counts = BTreeMap::new();
-    for table in epochs.chain([&tools.definitions.errors().name]) {
-        let name = format!("{}.{}", quoted(tools.client.database()), quoted(table));
-        let rows: Vec<Count> = tools.client.query(&format!("SELECT count() AS n FROM {name}"), &[]).await?;
-        counts.insert(table.clone(), rows.first().map_or(0, |row| row.n));
-    }
-    Ok(counts)
-}
-
-fn shown(topology: &Topology, report: &Report, tools: &Tools, drop: bool) -> String {
-    let database = tools.client.database();
-    if topology.is_empty() {
-        return format!("no table with the Kafka engine in `{database}`: there is nothing to take over\n");
-    }
-    let mut text = String::new();
-    for reader in &topology.readers {
-        let of = |name: &str| reader.settings.get(name).map_or("", String::as_str);
-        let (topic, group) = (of("kafka_topic_list"), of("kafka_group_name"));
-        let _ = writeln!(text, "reader {}: topic `{topic}`, group `{group}`", reader.name);
-    }
-    for feed in &topology.feeds {
-        let _ = writeln!(text, "view {}: {} into {}", feed.name, feed.reader, feed.target);
-    }
-    let changes = report.objects.len() - report.count(Action::Unchanged);
-    let _ = writeln!(
-        text,
-        "\n1. create or alter {changes} objects, as `schema plan` shows; nothing that exists is replaced"
-    );
-    text.push_str("2. stop the reader, then its views:\n");
-    for sql in topology.stops(database, drop) {
-        let _ = writeln!(text, "     {sql}");
-    }
-    text.push_str(
-        "3. wait until nobody is in the group and its committed offsets stand still\n\
-         4. `xtcp-ingest run` goes on from those offsets\n\nnot sure: a reader that dies between its insert and its commit \
-         leaves rows that are read again. What it had inserted since its last commit would be there twice, up to \
-         kafka_max_block_size rows\n\nthe way back, when `run` is stopped:\n",
-    );
-    for sql in topology.restores(database, drop) {
-        let _ = writeln!(text, "     {sql}");
-    }
-    text
-}
-
-fn shown_json(topology: &Topology, report: &Report, tools: &Tools, drop: bool) -> serde_json::Value {
-    let database = tools.client.database();
-    json!({
-        "readers": topology.readers.iter().map(|r| json!({ "name": r.name, "settings": r.settings })).collect::<Vec<_>>(),
-        "views": topology.feeds.iter()
-            .map(|f| json!({ "name": f.name, "reader": f.reader, "target": f.target })).collect::<Vec<_>>(),
-        "stops": topology.stops(database, drop),
-        "restores": topology.restores(database, drop),
-        "plan": report.json(),
-    })
+/// Who did it, in the ledger, where no lease is held.
+fn holder() -> String {
+    gethostname::gethostname().to_string_lossy().into_owned()
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{
-    Failure, migrate_text, output,
+    Failure, migrate_adopt, migrate_adopt_text, migrate_text, output,
     schema::{Apply, Plan, Tools, with},
     schema_text,
 };
@@ -80,13 +80,16 @@ pub(super) fn apply(Apply { allow_drift, plan }: Apply) -> Result<ExitCode, Fail
 
 pub(super) fn status(plan: Plan) -> Result<ExitCode, Failure> {
     with(plan, async |json, tools| {
+        let takeover = migrate_adopt::recorded(tools).await?;
         let recorded = recorded(tools).await?;
         let context = context(tools).await?;
         if json {
-            output::print_json(&with_context(json!({ "recorded": recorded }), tools, &context))?;
+            let value = json!({ "recorded": recorded, "takeover": migrate_adopt_text::recorded_json(&takeover) });
+            output::print_json(&with_context(value, tools, &context))?;
         } else {
             let text = schema_text::status(Some(&recorded), tools.client.database());
-            output::print(&format!("{text}{}", migrate_text::waiting(&context)))?;
+            let takeover = migrate_adopt_text::recorded(&takeover);
+            output::print(&format!("{text}{}{takeover}", migrate_text::waiting(&context)))?;
         }
         Ok(ExitCode::SUCCESS)
     })

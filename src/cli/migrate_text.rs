@@ -57,7 +57,7 @@ pub(super) fn written(draft: &Draft, files: &[String]) -> String {
     };
     text.push_str(
         "  1. read what was written, and say in the epoch's file what a reader can't see\n  \
-         2. UPDATE_DOCS=1 cargo test, then cargo test: the pages and the snapshots follow the definitions\n  \
+         2. UPDATE_DOCS=1 cargo test --lib -- is_current reviewed, then cargo test: pages and snapshots follow the definitions\n  \
          3. xtcp-ingest migrate plan: what a server needs\n",
     );
     text

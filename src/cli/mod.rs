@@ -11,6 +11,8 @@ mod generate;
 mod inspect;
 mod migrate;
 mod migrate_adopt;
+mod migrate_adopt_group;
+mod migrate_adopt_text;
 mod migrate_rollout;
 mod migrate_text;
 mod output;

@@ -60,7 +60,7 @@ pub(super) fn faulty(
 pub(super) fn odd(oddity: Oddity, writer: &Writer, values: &mut Values, slots: &Slots, out: &mut Vec<u8>) {
     let state = writer.number(slots.inet_diag_msg_state);
     match oddity {
-        Oddity::NotUtf8 => values.set_text(slots.label, b"caf\xe9"),
+        Oddity::NotUtf8 => values.set_text(slots.hostname, b"caf\xe9"),
         Oddity::ShortAddress => values.set_text(slots.inet_diag_msg_socket_source, &[10, 10, 10, 10]),
         Oddity::VersionLast => return writer.write_with_last(slots.schema_version, values, out),
         Oddity::DuplicateFields => {

@@ -87,12 +87,15 @@ impl Crew {
     }
 }
 
+/// The shares of the usual mix, the newest layout first.
+pub(super) fn usual_shares() -> impl Iterator<Item = f64> {
+    [60.0, 20.0, 10.0, 7.0].into_iter().chain(std::iter::repeat(3.0))
+}
+
 /// Positions of the layouts in the mix with their shares.
 fn shares(mix: &Mix, writers: &[Writer]) -> Result<Vec<(usize, f64)>, OptionError> {
     match mix {
-        Mix::Default => {
-            Ok((0..writers.len()).zip([60.0, 20.0, 10.0, 7.0].into_iter().chain(std::iter::repeat(3.0))).collect())
-        }
+        Mix::Default => Ok((0..writers.len()).zip(usual_shares()).collect()),
         Mix::Shares(shares) => shares.iter().map(|(name, share)| Ok((find(name, writers)?, *share))).collect(),
     }
 }

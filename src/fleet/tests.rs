@@ -8,7 +8,7 @@ use std::{
 };
 
 use prost::Message as _;
-use reading::{fields, frames};
+use reading::{Record, e2, fields, frames};
 
 use super::*;
 use crate::{
@@ -78,6 +78,7 @@ fn the_same_options_give_the_same_bytes() {
 }
 
 #[test]
+#[allow(clippy::cast_precision_loss)]
 fn every_row_is_there_once_and_layouts_have_their_shares() {
     let mut fleet = fleet(Options { rows: 10_000, first_cookie: 5, ..Options::default() });
     let registry = registry();
@@ -100,34 +101,47 @@ fn every_row_is_there_once_and_layouts_have_their_shares() {
     let totals = fleet.totals();
     assert_eq!(totals.expected.row_count(), 10_000);
     assert!(totals.expected.diverted.is_empty());
-    for (layout, share) in [("e2", 60), ("e1", 20), ("renumbered", 10), ("legacy", 7), ("legacy_seconds", 3)] {
-        let records = totals.layouts[layout];
+    let layouts = || registry.epochs().iter().rev().flat_map(|epoch| epoch.layouts.iter().rev());
+    let whole: f64 = layouts().zip(crew::usual_shares()).map(|(_, share)| share).sum();
+    for (layout, share) in layouts().zip(crew::usual_shares()) {
+        let records = totals.layouts[&layout.name];
         // A whole envelope more or less.
-        assert!(records.abs_diff(share * 100) <= 800, "{layout}: {records}");
+        assert!((records as f64 - share / whole * 10_000.0).abs() <= 800.0, "{}: {records}", layout.name);
     }
 }
 
 #[test]
 fn prost_reads_the_newest_layout() {
+    let registry = registry();
+    let newest = registry.newest();
+    let layout = newest.layouts.last().expect("an epoch has a layout");
+    for record in records(Options { rows: 300, mix: one(&layout.name), ..Options::default() }) {
+        let read = XtcpFlatRecord::decode(record.as_slice()).expect("prost reads it");
+        assert_eq!(read.schema_version, newest.number);
+        assert!(read.encode_to_vec() == record, "{read:?}");
+    }
+}
+
+#[test]
+fn values_are_as_those_of_daemons() {
     let now_ns = 1_790_000_000_000_000_000;
     let span = Duration::from_secs(100);
-    let mut polls: BTreeMap<(String, u64), BTreeSet<i64>> = BTreeMap::new();
+    let mut polls: BTreeMap<(Vec<u8>, u64), BTreeSet<i64>> = BTreeMap::new();
     let records =
         records(Options { rows: 3000, mix: one("e2"), hosts: 3, sockets: 400, now_ns, span, ..Options::default() });
     for record in records {
-        let record = XtcpFlatRecord::decode(record.as_slice()).expect("prost reads it");
-        assert_eq!((record.schema_version, record.inet_diag_msg_family), (2, 2));
-        assert_eq!(record.inet_diag_msg_socket_source.len(), 16);
-        assert_eq!(record.inet_diag_msg_socket_destination.len(), 16);
-        assert!(record.record_counter < 71);
-        assert!(record.timestamp_ns <= now_ns, "{}", record.timestamp_ns);
-        assert!(record.timestamp_ns > now_ns - 102_000_000_000, "{}", record.timestamp_ns);
-        if record.tcp_info_state != 0 {
-            assert_eq!(record.tcp_info_state, record.inet_diag_msg_state);
-        }
-        assert!(record.tcp_info_bytes_acked <= record.tcp_info_bytes_sent + 1, "{record:?}");
-        assert!(record.tcp_info_min_rtt <= record.tcp_info_rtt.max(1), "{record:?}");
-        polls.entry((record.hostname, record.netns_inode)).or_default().insert(record.timestamp_ns);
+        let record = Record::of(&record);
+        assert_eq!((record.number(e2::SCHEMA_VERSION), record.number(e2::FAMILY)), (2, 2));
+        assert_eq!((record.bytes(e2::SOURCE).len(), record.bytes(e2::DESTINATION).len()), (16, 16));
+        assert!(record.number(e2::RECORD_COUNTER) < 71);
+        let at = i64::try_from(record.number(e2::TIMESTAMP_NS)).expect("after 1970");
+        assert!(at <= now_ns && at > now_ns - 102_000_000_000, "{at}");
+        let state = record.number(e2::TCP_INFO_STATE);
+        assert!(state == 0 || state == record.number(e2::STATE), "{state}");
+        assert!(record.number(e2::BYTES_ACKED) <= record.number(e2::BYTES_SENT) + 1);
+        assert!(record.number(e2::MIN_RTT) <= record.number(e2::RTT).max(1));
+        let namespace = (record.bytes(e2::HOSTNAME).to_vec(), record.number(e2::NETNS_INODE));
+        polls.entry(namespace).or_default().insert(at);
     }
     let most = polls.values().map(BTreeSet::len).max().expect("there are polls");
     assert!((2..=4).contains(&most), "3000 records of 3 × 400 sockets are a few polls of each namespace: {most}");
@@ -136,20 +150,20 @@ fn prost_reads_the_newest_layout() {
 #[test]
 fn sockets_stay_from_poll_to_poll() {
     let options = Options { rows: 300, hosts: 1, sockets: 100, mix: one("e2"), ..Options::default() };
-    let mut seen: BTreeMap<(Vec<u8>, u32), Vec<XtcpFlatRecord>> = BTreeMap::new();
+    let mut seen: BTreeMap<(Vec<u8>, u64), Vec<Record>> = BTreeMap::new();
     for record in records(options) {
-        let record = XtcpFlatRecord::decode(record.as_slice()).expect("prost reads it");
-        let socket = (record.inet_diag_msg_socket_destination.clone(), record.inet_diag_msg_inode);
+        let record = Record::of(&record);
+        let socket = (record.bytes(e2::DESTINATION).to_vec(), record.number(e2::INODE));
         seen.entry(socket).or_default().push(record);
     }
-    let established = |r: &XtcpFlatRecord| r.inet_diag_msg_state == 1;
+    let established = |record: &Record| record.number(e2::STATE) == 1;
     let polled: Vec<_> = seen.values().filter(|r| r.len() == 3 && established(&r[0])).collect();
     assert!(polled.len() > 50, "{} of 100 sockets were seen in each of 3 polls", polled.len());
     for records in polled {
         for pair in records.windows(2) {
-            assert_eq!(pair[0].container_id, pair[1].container_id);
-            assert!(pair[0].timestamp_ns < pair[1].timestamp_ns);
-            assert!(pair[0].tcp_info_bytes_sent <= pair[1].tcp_info_bytes_sent, "a counter went down");
+            assert_eq!(pair[0].bytes(e2::CONTAINER_ID), pair[1].bytes(e2::CONTAINER_ID));
+            assert!(pair[0].number(e2::TIMESTAMP_NS) < pair[1].number(e2::TIMESTAMP_NS));
+            assert!(pair[0].number(e2::BYTES_SENT) <= pair[1].number(e2::BYTES_SENT), "a counter went down");
         }
     }
 }
@@ -228,7 +242,7 @@ fn oddities_change_no_other_value() {
         ("padded_varints=20", None),
         ("wide_varint=20", None),
         ("version_last=20", None),
-        ("not_utf8=20", Some("label")),
+        ("not_utf8=20", Some("hostname")),
         ("short_address=20", Some("inet_diag_msg_socket_source")),
     ] {
         let odd = rows(options(oddity));
@@ -301,10 +315,16 @@ fn envelopes_keep_to_their_bounds() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     let refused = |options: Options| Fleet::new(options, &registry()).expect_err("a contradiction").to_string();
-    assert_eq!(refused(Options { hosts: 4, ..Options::default() }), "4 hosts can't have 5 layouts; a host has one");
+    let layouts: usize = registry().epochs().iter().map(|epoch| epoch.layouts.len()).sum();
     assert_eq!(
-        refused(Options { mix: one("e3"), ..Options::default() }),
-        "there is no layout `e3`; known are `2/e2`, `1/e1`, `0/renumbered`, `0/legacy`, `0/legacy_seconds`"
+        refused(Options { hosts: 4, ..Options::default() }),
+        format!("4 hosts can't have {layouts} layouts; a host has one")
+    );
+    let said = refused(Options { mix: one("nothing"), ..Options::default() });
+    assert!(said.starts_with("there is no layout `nothing`; known are "), "{said}");
+    assert!(
+        said.ends_with("`2/e2`, `1/e1`, `0/renumbered`, `0/legacy`, `0/legacy_seconds`"),
+        "the newest first: {said}"
     );
     assert!(refused(Options { envelope: 0..=1, ..Options::default() }).starts_with("an envelope can't hold 0 to 1"));
 }

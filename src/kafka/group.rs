@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rdkafka::{
     Offset, TopicPartitionList,
-    consumer::{BaseConsumer, Consumer as _},
+    consumer::{BaseConsumer, CommitMode, Consumer as _},
     error::KafkaError,
 };
 
-use super::{Error, client, context::Plain};
+use super::{Error, client, context::Plain, watermarks};
 use crate::config;
 
 /// How long one exchange with the cluster may take.
@@ -64,6 +64,32 @@ impl Group {
             let list = client.committed_offsets(list, TIMEOUT)?;
             let offset = |offset| if let Offset::Offset(offset) = offset { Some(offset) } else { None };
             Ok(list.elements().iter().filter_map(|e| Some((e.partition(), offset(e.offset())?))).collect())
+        })
+        .await
+    }
+
+    /// Commits offsets for it from outside, as long as it has no members.
+    ///
+    /// # Errors
+    /// No broker answers, or the group has members.
+    pub async fn commit(&self, topic: &str, offsets: &BTreeMap<i32, i64>) -> Result<(), Error> {
+        let mut list = TopicPartitionList::new();
+        for (partition, offset) in offsets {
+            let offset = list.add_partition_offset(topic, *partition, Offset::Offset(*offset));
+            offset.map_err(|error| Error::new("offsets to commit", &*self.brokers, &error))?;
+        }
+        self.blocking("offsets to commit", move |client| client.commit(&list, CommitMode::Sync)).await
+    }
+
+    /// Where partitions end: the offset after the last message of each.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn ends(&self, topic: &str, partitions: &[i32]) -> Result<BTreeMap<i32, i64>, Error> {
+        let (topic, partitions) = (topic.to_owned(), partitions.to_vec());
+        self.blocking("ends of partitions", move |client| {
+            let ends = watermarks::fetch(client, &topic, &partitions, TIMEOUT)?;
+            Ok(ends.into_iter().map(|end| (end.partition, end.high)).collect())
         })
         .await
     }

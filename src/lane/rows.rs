@@ -103,23 +103,24 @@ impl RowSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        epoch::load,
-        proto::{Envelope, XtcpFlatRecord},
-    };
-    use prost::Message as _;
+    use crate::epoch::load;
+    use prost::encoding::{bytes, encode_varint, string, uint32, uint64};
 
-    fn record(number: u64, epoch: u32) -> XtcpFlatRecord {
-        XtcpFlatRecord {
-            schema_version: epoch,
-            hostname: "h".into(),
-            record_counter: number,
-            ..XtcpFlatRecord::default()
-        }
+    /// A record as epochs 1 and 2 number it.
+    fn record(number: u64, epoch: u32) -> Vec<u8> {
+        let mut record = Vec::new();
+        uint32::encode(1, &epoch, &mut record);
+        string::encode(20, &"h".to_owned(), &mut record);
+        uint64::encode(60, &number, &mut record);
+        record
     }
 
-    fn message(records: Vec<XtcpFlatRecord>) -> Vec<u8> {
-        Envelope { row: records }.encode_length_delimited_to_vec()
+    fn message(records: Vec<Vec<u8>>) -> Vec<u8> {
+        let mut envelope = Vec::new();
+        records.iter().for_each(|record| bytes::encode(10, record, &mut envelope));
+        let mut message = Vec::new();
+        encode_varint(envelope.len() as u64, &mut message);
+        [message, envelope].concat()
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
         let rows = RowSource::of(&schema, target, messages());
         let places: Vec<_> = rows.iter().map(|row| (row.offset, row.record)).collect();
         assert_eq!(places, [(10, 0), (10, 2), (11, 1), (13, 0)]);
-        assert_eq!(XtcpFlatRecord::decode(&rows[2].raw[..]).expect("a record").record_counter, 5);
+        assert_eq!(rows[2].raw, record(5, 2));
         assert_eq!(&values[1][rows[2].byte_offset..][..rows[2].raw.len()], rows[2].raw);
         let again = RowSource::block(&schema, target, &rows).expect("a block");
         assert_eq!((again.rows, again.body), (4, whole.body));

@@ -85,7 +85,16 @@ impl ProtoFile {
     /// When it can't be read, isn't proto3, or holds something that no table has columns for.
     pub fn read(source: &Source) -> Result<Self, ProtoError> {
         let unreadable = |source_error| ProtoError::Unreadable { path: source.path.clone(), source: source_error };
-        let text = fs::read_to_string(&source.path).map_err(unreadable)?;
+        Self::of_text(fs::read_to_string(&source.path).map_err(unreadable)?, source)
+    }
+
+    /// Reads a text as if it stood in that file.
+    ///
+    /// # Errors
+    /// When it isn't proto3, or holds something that no table has columns for.
+    pub fn of_text(text: String, source: &Source) -> Result<Self, ProtoError> {
+        // Some editors begin a file with a mark.
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let name = source.path.display().to_string();
         let pool = compile(&name, &text, source).map_err(ProtoError::Unfit)?;
         let file = pool.get_file_by_name(&name).expect("the file that was compiled");

@@ -97,6 +97,13 @@ impl Reading {
                 let values: Vec<(i32, String)> =
                     kind.values().map(|value| (value.number(), value.name().to_owned())).collect();
                 own_labels = labels(kind.name(), values.iter().map(|(number, name)| (*number, name.as_str())));
+                let mut said = BTreeSet::new();
+                if let Some(twice) = own_labels.values().find(|label| !said.insert(label.as_str())) {
+                    let text =
+                        format!("field `{name}`: two values of enum `{}` are `{twice}` in a column", kind.full_name());
+                    refuse(text);
+                    return None;
+                }
                 ProtoType::Enum
             }
             kind => scalar(&kind),

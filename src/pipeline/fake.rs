@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prost::Message as _;
+use prost::encoding::{bytes, encode_varint, uint32, uint64};
 
 use super::{
     committer::Ledger,
@@ -22,7 +22,6 @@ use crate::{
     delivery::Entry,
     epoch, kafka,
     lane::{Block, Message, Schema},
-    proto::{Envelope, XtcpFlatRecord},
 };
 
 /// The identity of the topic.
@@ -226,12 +225,13 @@ fn covered(token: &str) -> std::ops::Range<i64> {
 
 /// The value of a message of one row of epoch 2.
 pub(super) fn record(number: i64) -> Vec<u8> {
-    let record = XtcpFlatRecord {
-        schema_version: 2,
-        record_counter: u64::try_from(number).expect("not negative"),
-        ..XtcpFlatRecord::default()
-    };
-    Envelope { row: vec![record] }.encode_length_delimited_to_vec()
+    let (mut record, mut envelope, mut message) = (Vec::new(), Vec::new(), Vec::new());
+    uint32::encode(1, &2, &mut record);
+    // Its counter, as epoch 2 numbers it.
+    uint64::encode(60, &u64::try_from(number).expect("not negative"), &mut record);
+    bytes::encode(10, &record, &mut envelope);
+    encode_varint(envelope.len() as u64, &mut message);
+    [message, envelope].concat()
 }
 
 /// A topic whose every message is [`record`] of its offset.

@@ -20,6 +20,7 @@ mod fake;
 mod gate;
 mod group;
 mod limits;
+mod outdated;
 mod partition;
 mod proof;
 mod report;

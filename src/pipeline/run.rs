@@ -16,6 +16,7 @@ use super::{
     event::{Control, Event, Events, Fatal, QUEUE, Unfinished},
     group::Group,
     limits::Limits,
+    outdated,
     proof::Proof,
     report::Report,
     shutdown::Asked,
@@ -147,6 +148,7 @@ async fn flow(
         () = asked.wait() => options.until_caught_up,
         fatal = &mut running.coordinator => return Err(broken(fatal)),
         () = caught_up => false,
+        () = outdated::watch(&config, &definitions, &telemetry) => false,
     };
     running.finish(config.limits.shutdown_timeout).await?;
     if interrupted { Err(RunError::Interrupted) } else { Ok(()) }

@@ -78,7 +78,9 @@ async fn the_server_reports_every_column_as_declared() {
         assert_eq!(live.len(), declared.len(), "{name}");
         seen += live.len();
     }
-    assert_eq!(seen, 11 + 5 + 161 + 161 + 172 + 11 + 2 + 172);
+    let registry = &setup.definitions.registry;
+    let of_epochs: usize = registry.epochs().iter().map(|epoch| epoch.columns.len()).sum();
+    assert_eq!(seen, 11 + 5 + of_epochs + 11 + 2 + registry.newest().columns.len());
 }
 
 #[derive(Deserialize, Debug, PartialEq, Eq)]
@@ -112,7 +114,7 @@ async fn the_server_reports_keys_engines_and_retention_as_declared() {
         partition_key: String::new(),
     };
     let key = "timestamp_ns, hostname, record_counter, netlinker_id, socket_fd";
-    let expected = [
+    let mut expected = vec![
         row("schema_lock", "ReplacingMergeTree", "lock_name, holder"),
         row("schema_migrations", "ReplacingMergeTree", "database, object, action"),
         row("xtcp_flat_records", "Merge", ""),
@@ -123,6 +125,11 @@ async fn the_server_reports_keys_engines_and_retention_as_declared() {
         row("xtcp_flat_records_v2", "MergeTree", key),
         row("xtcp_ingest_probe", "MergeTree", "probe"),
     ];
+    // A key goes along with its column's name.
+    for epoch in &setup.definitions.registry.epochs()[3..] {
+        expected.push(row(&epoch.table.name, "MergeTree", &epoch.table.order_by.join(", ")));
+    }
+    expected.sort_by(|a, b| a.name.cmp(&b.name));
     assert_eq!(rows, expected);
     #[derive(Deserialize)]
     struct Engine {
@@ -184,7 +191,8 @@ async fn what_is_missing_is_named_when_the_bootstrap_is_off() {
     for expected in &some {
         assert!(differences.contains(expected), "{expected} is not among {differences:#?}");
     }
-    assert_eq!(differences.len(), some.len() + 172, "the columns of the Merge table besides: {differences:#?}");
+    let merged = setup.definitions.registry.newest().columns.len();
+    assert_eq!(differences.len(), some.len() + merged, "the columns of the Merge table besides: {differences:#?}");
 }
 
 #[tokio::test]
@@ -233,10 +241,10 @@ async fn a_detached_table_is_named_and_not_taken_for_created() {
 struct Unified {
     schema_version: u32,
     hostname: String,
-    tcp_info_rttvar: u32,
+    tcp_info_rttvar: String,
     enrich_socket_dest_locality: String,
     inet_diag_cong_enum: String,
-    inet_diag_cgroup_id: u64,
+    inet_diag_cgroup_id: String,
     tcp_info_options2: u32,
 }
 
@@ -259,27 +267,31 @@ async fn the_unified_view_reads_all_epochs_under_the_newest_names() {
                   enrich_socket_dest_locality, inet_diag_cong_enum, inet_diag_cgroup_id, tcp_info_options2) \
                   SELECT toDateTime64(3, 9, 'UTC'), 2, 'h2', 72, 'local_subnet', '', 5, 9";
     setup.database.execute(newest).await;
-    let sql = "SELECT schema_version, hostname, tcp_info_rttvar, enrich_socket_dest_locality, inet_diag_cong_enum, \
-               inet_diag_cgroup_id, tcp_info_options2 FROM {db}.xtcp_flat_records_unified ORDER BY timestamp_ns";
-    let rows: Vec<Unified> = setup.database.query(sql).await;
+    // Under the names that they have now.
+    let names = ["tcp_info_rttvar", "enrich_socket_dest_locality", "inet_diag_cong_enum", "inet_diag_cgroup_id"];
+    let now = |name| crate::content::newest_name(&setup.definitions.registry, 2, name);
+    let renamed: String = names.iter().map(|name| format!("toString({}) AS {name}, ", now(name))).collect();
+    let select = format!("SELECT schema_version, hostname, {renamed}{} AS tcp_info_options2", now("tcp_info_options2"));
+    let sql = format!("{select} FROM {{db}}.xtcp_flat_records_unified ORDER BY timestamp_ns");
+    let rows: Vec<Unified> = setup.database.query(&sql).await;
     let row = |epoch: u32, congestion: &str, cgroup: u64, options2: u32| Unified {
         schema_version: epoch,
         hostname: format!("h{epoch}"),
-        tcp_info_rttvar: 70 + epoch,
+        tcp_info_rttvar: (70 + epoch).to_string(),
         enrich_socket_dest_locality: "local_subnet".to_owned(),
         inet_diag_cong_enum: congestion.to_owned(),
-        inet_diag_cgroup_id: cgroup,
+        inet_diag_cgroup_id: cgroup.to_string(),
         tcp_info_options2: options2,
     };
     assert_eq!(rows, [row(0, "bbr1", u64::MAX, 0), row(1, "bbr1", u64::MAX, 0), row(2, "", 5, 9)]);
 
     // The Merge table keeps the documented behaviour: what was renamed reads as the default for older rows.
-    let sql = "SELECT schema_version, hostname, tcp_info_rttvar, CAST(enrich_socket_dest_locality, 'String') AS \
-               enrich_socket_dest_locality, inet_diag_cong_enum, inet_diag_cgroup_id, tcp_info_options2 \
-               FROM {db}.xtcp_flat_records ORDER BY timestamp_ns";
-    let merged: Vec<Unified> = setup.database.query(sql).await;
-    let values: Vec<_> = merged.iter().map(|r| (r.schema_version, r.tcp_info_rttvar, r.inet_diag_cgroup_id)).collect();
-    assert_eq!(values, [(0, 0, 0), (1, 0, 0), (2, 72, 5)]);
+    let merged: Vec<Unified> = setup.database.query(&sql.replace("_unified", "")).await;
+    let values: Vec<_> =
+        merged.iter().map(|r| (r.schema_version, &*r.tcp_info_rttvar, &*r.inet_diag_cgroup_id)).collect();
+    let is_newest = setup.definitions.registry.newest().number == 2;
+    let of_newest = if is_newest { (2, "72", "5") } else { (2, values[2].1, values[2].2) };
+    assert_eq!(values, [(0, "0", "0"), (1, "0", "0"), of_newest]);
     #[derive(Deserialize, Debug, PartialEq, Eq)]
     struct Source {
         table: String,
@@ -322,8 +334,11 @@ async fn the_official_client_reads_what_is_there() {
         .with_url(crate::support::clickhouse_url())
         .with_user("default")
         .with_database(&setup.database.name);
-    let sql = "SELECT schema_version, toString(hostname) AS hostname, tcp_info_rttvar FROM xtcp_flat_records_unified";
-    let rows = client.query(sql).fetch_all::<Row>().await.expect("rows");
+    let now = crate::content::newest_name(&setup.definitions.registry, 2, "tcp_info_rttvar");
+    let sql = format!(
+        "SELECT schema_version, toString(hostname) AS hostname, {now} AS tcp_info_rttvar FROM xtcp_flat_records_unified"
+    );
+    let rows = client.query(&sql).fetch_all::<Row>().await.expect("rows");
     assert_eq!(rows, [Row { schema_version: 1, hostname: "h".to_owned(), tcp_info_rttvar: 7 }]);
 }
 

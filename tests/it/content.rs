@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use xtcp_ingest::{
     bootstrap::Definitions,
-    epoch::{Column, ColumnType, Epoch},
+    epoch::{Column, ColumnType, Epoch, Registry},
 };
 
 use crate::support::Database;
@@ -82,6 +82,22 @@ pub async fn pieces(database: &Database) -> Vec<Diverted> {
     let sql = "SELECT topic, partition, offset, reason, record, byte_offset, hex(raw_message) AS raw \
                FROM {db}.xtcp_flat_records_errors ORDER BY partition, offset, byte_offset";
     database.query(sql).await
+}
+
+/// How many objects there are: in ClickHouse, and with the topic of records. The topic for what can't be placed has no name
+/// by default.
+pub fn object_counts() -> (usize, usize) {
+    let all = definitions().objects.len();
+    (all - 2, all - 1)
+}
+
+/// What a column of an epoch is called now.
+pub fn newest_name(registry: &Registry, epoch: u32, name: &str) -> String {
+    let index = registry.epochs().iter().position(|e| e.number == epoch).expect("a known epoch");
+    let position = registry.epochs()[index].column(name);
+    let newest = &registry.newest().columns;
+    let heir = (0..newest.len()).find(|at| position.is_some() && registry.history(*at)[index] == position);
+    newest[heir.unwrap_or_else(|| panic!("the newest epoch has no `{name}`"))].name.clone()
 }
 
 /// The epochs of the definitions in the binary.

@@ -1,7 +1,6 @@
 //! Tests against a real Kafka and a real ClickHouse. They fail, and never pass by skipping, when one isn't reachable:
 //! `make up` starts both, or the two variables of `.dev/env` name some that run elsewhere.
 
-mod adopt;
 mod bootstrap;
 mod broker;
 mod cases;

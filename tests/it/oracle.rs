@@ -77,12 +77,13 @@ async fn the_server_reads_the_same_rows_from_the_same_envelopes() {
     // Not among them is what the server refuses: two envelopes in a message and, though protobuf allows them, groups,
     // padded varints, and more than 32 bits in a uint32. prost is the second opinion there.
     let oddities = "duplicate_fields=50,version_last=50,short_address=50,not_utf8=50";
-    let sent = generate(&topic.name, &["--rows", "20000", "--mix", "e2=1", "--oddities", oddities]);
+    let definitions = content::definitions();
+    let newest = definitions.registry.newest();
+    let mix = format!("{}=1", newest.layouts.last().expect("a layout").name);
+    let sent = generate(&topic.name, &["--rows", "20000", "--mix", &mix, "--oddities", oddities]);
     let mut ingest = Ingest::start(&database, &topic, &["--until-caught-up"], &[]);
     assert_eq!(ingest.exit_code(), Some(0), "{}", ingest.log());
 
-    let definitions = content::definitions();
-    let newest = definitions.registry.newest();
     create_parsed(&database, newest).await;
     let http = reqwest::Client::builder().no_proxy().build().expect("a client");
     for (_, value) in topic.values(sent["messages"].as_u64().expect("a count")) {

@@ -3,10 +3,14 @@
 use std::fs;
 
 use xtcp_ingest::{
-    bootstrap::{self, Action, Controller, Definitions, Parameters, Report, State},
+    bootstrap::{self, Action, Controller, Definitions, Parameters, Report, State, Taken},
     clickhouse::Client,
     config,
-    lane::Schema,
+    lane::{Reason, Schema},
+    migrate::{
+        adopt::{How, Topology},
+        replay::{Marks, Replay},
+    },
 };
 
 use crate::{
@@ -25,11 +29,19 @@ fn grants(role: &str, database: &str) -> Vec<String> {
 
 /// The role, and for each of its rights the role without it. Each has a database of its own.
 fn accounts(role: &str) -> Vec<(String, Vec<String>, Option<String>)> {
-    let whole = (format!("{role}_whole"), grants(role, &format!("{role}_whole")), None);
-    let count = whole.1.len();
-    let without = (0..count).map(|left_out| {
+    accounts_besides(role, &[])
+}
+
+/// The same, on top of other roles.
+fn accounts_besides(role: &str, others: &[&str]) -> Vec<(String, Vec<String>, Option<String>)> {
+    let with = |name: &str| {
+        let others = others.iter().flat_map(|other| grants(other, name));
+        grants(role, name).into_iter().chain(others).collect::<Vec<_>>()
+    };
+    let whole = (format!("{role}_whole"), with(&format!("{role}_whole")), None);
+    let without = (0..grants(role, "").len()).map(|left_out| {
         let name = format!("{role}_{left_out}");
-        let mut grants = grants(role, &name);
+        let mut grants = with(&name);
         let right = grants.remove(left_out);
         (name, grants, Some(right))
     });
@@ -146,4 +158,68 @@ async fn ingest(client: &Client, deployment: &Deployment) -> Result<(), String> 
     }
     let sql = format!("SELECT count() FROM `{}`.xtcp_ingest_probe", client.database());
     client.execute(&sql, &[]).await.map_err(|e| e.to_string())
+}
+
+#[tokio::test]
+async fn migrating_needs_each_of_its_rights_and_no_other() {
+    let accounts = accounts_besides("migrate", &["bootstrap", "ingest"]);
+    let engine = engine(&accounts);
+    let mut not_missed = Vec::new();
+    for (name, _, right) in &accounts {
+        let deployment = Deployment::new(name);
+        let (own, admin) = (engine.client(name, name), engine.client("default", name));
+        assert_eq!(complaints(&deployment.pass(&own).await), "");
+        let complaint = replay(&own, &admin, &deployment).await.err().unwrap_or_default();
+        assert_eq!(stop(&own, &admin).await, Ok(()), "the bootstrap's rights are enough");
+        match right {
+            None => assert_eq!(complaint, "", "the rights are enough"),
+            Some(_) if complaint.contains("ACCESS_DENIED") => {}
+            Some(right) => not_missed.push(format!("{right}: {complaint}")),
+        }
+    }
+    assert_eq!(not_missed, [""; 0], "rights without which nothing is refused");
+}
+
+/// Places one record that was diverted.
+async fn replay(own: &Client, admin: &Client, deployment: &Deployment) -> Result<(), String> {
+    let Deployment { definitions, parameters } = deployment;
+    let errors = format!("`{}`.xtcp_flat_records_errors", own.database());
+    let diverted = format!(
+        "INSERT INTO {errors} (topic, reason, schema_version, raw_message) SELECT 't', 'unknown_epoch', 2, unhex('0802')"
+    );
+    admin.execute(&diverted, &[]).await.map_err(|e| e.to_string())?;
+    let (topics, dials) = (Memory::default(), config::Bootstrap { wait: std::time::Duration::ZERO, ..all_on() });
+    let controller = Controller::new(own, &topics, definitions, parameters, dials).timing(QUICK);
+    let (lease, platform) = controller.schema_lease().await.map_err(|e| e.to_string())?;
+    let taken = lease.acquire(dials.wait, None).await.map_err(|e| e.to_string())?;
+    let Taken::Mine(claim) = taken else { return Err(format!("{taken:?}")) };
+    let marks = Marks::new(own);
+    marks.create(definitions, parameters, platform).await.map_err(|e| e.to_string())?;
+    let replay = Replay { client: own, definitions, marks, reason: Reason::UnknownEpoch };
+    let done = replay.run(&claim).await.map_err(|e| e.to_string());
+    lease.release(&claim).await.map_err(|e| e.to_string())?;
+    assert_eq!(done?.placed.get("xtcp_flat_records_v2"), Some(&1));
+    Ok(())
+}
+
+/// Stops a table with the Kafka engine and its view.
+async fn stop(own: &Client, admin: &Client) -> Result<(), String> {
+    let database = own.database();
+    let reader = format!(
+        "CREATE TABLE `{database}`.reader (schema_version UInt32) ENGINE = Kafka SETTINGS kafka_broker_list = \
+         '127.0.0.1:1', kafka_topic_list = 't', kafka_group_name = 't', kafka_format = 'ProtobufList'"
+    );
+    // The engine here answers with an error, and yet the table is there.
+    let _ = admin.execute(&reader, &[]).await;
+    let view = format!(
+        "CREATE MATERIALIZED VIEW `{database}`.reader_mv TO `{database}`.xtcp_flat_records_v2 AS SELECT schema_version \
+         FROM `{database}`.reader"
+    );
+    admin.execute(&view, &[]).await.map_err(|e| e.to_string())?;
+    let parts = Topology::find(own).await.map_err(|e| e.to_string())?.parts();
+    assert_eq!(parts.len(), 2);
+    for part in parts {
+        own.execute(&part.stop(database, How::Detach), &[]).await.map_err(|e| e.to_string())?;
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prost::Message as _;
+use prost::encoding::{bytes, encode_varint, int64, string, uint32, uint64};
 use rdkafka::{
     ClientConfig, Message as _, Offset, TopicPartitionList,
     admin::{AdminClient, AdminOptions, NewPartitions},
@@ -15,7 +15,6 @@ use rdkafka::{
 use xtcp_ingest::{
     config,
     kafka::{Admin, Producer},
-    proto::{Envelope, XtcpFlatRecord},
 };
 
 use crate::support;
@@ -177,14 +176,19 @@ impl Topic {
 
 /// One frame with a record for each number.
 pub fn message(epoch: u32, numbers: std::ops::Range<u64>) -> Vec<u8> {
-    let record = |number| XtcpFlatRecord {
-        schema_version: epoch,
-        hostname: "it".into(),
-        timestamp_ns: 1_790_000_000_000_000_000,
-        record_counter: number,
-        ..XtcpFlatRecord::default()
-    };
-    Envelope { row: numbers.map(record).collect() }.encode_length_delimited_to_vec()
+    let mut envelope = Vec::new();
+    for number in numbers {
+        // As epochs 1 and 2 number their fields.
+        let mut record = Vec::new();
+        uint32::encode(1, &epoch, &mut record);
+        int64::encode(10, &1_790_000_000_000_000_000, &mut record);
+        string::encode(20, &"it".to_owned(), &mut record);
+        uint64::encode(60, &number, &mut record);
+        bytes::encode(10, &record, &mut envelope);
+    }
+    let mut message = Vec::new();
+    encode_varint(envelope.len() as u64, &mut message);
+    [message, envelope].concat()
 }
 
 fn kafka(topic: &str) -> config::Kafka {

@@ -107,6 +107,14 @@ pub enum DraftError {
     /// What was made is refused by the program itself.
     #[error("what would be written isn't sound, so nothing was: {0}")]
     Made(Refused),
+    /// The `.proto` with its `reserved` lines can't be read, where it would be, as what it was.
+    #[error("the .proto would not be readable as {}, so nothing was written:\n  {why}", path.display())]
+    Misplaced {
+        /// Where it would be.
+        path: PathBuf,
+        /// What was read in it.
+        why: String,
+    },
     /// What was made says something else than the `.proto`.
     #[error("what would be written isn't what the .proto says, so nothing was:\n{}", listed(.0))]
     Unlike(Vec<Difference>),

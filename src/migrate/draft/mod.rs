@@ -10,6 +10,7 @@ mod items;
 mod manifest_file;
 mod migration_file;
 mod proto_text;
+mod roles_file;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -22,7 +23,8 @@ pub use manifest_file::ManifestError;
 pub use write::{Write, write};
 
 use super::{
-    Class, Difference, ProtoFile, Rules, Shape, Verdict, declared, differences, left, renames::Renames, verdict,
+    Class, Difference, ProtoFile, Reserved, Rules, Shape, Verdict, declared, differences, left, renames::Renames,
+    verdict,
 };
 use crate::{
     bootstrap::{Body, Definitions, Object, publication},
@@ -68,7 +70,11 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
     let published = published(&request.directory)?;
     check_published(&tree, &definitions, published.as_deref(), &request.directory)?;
 
-    let old = declared::shape(&definitions.registry);
+    let is_same_file = fs::canonicalize(&request.proto).is_ok_and(|own| fs::canonicalize(path).is_ok_and(|p| p == own));
+    // Edited in its place, it may have lost what it reserved.
+    let kept = if is_same_file { None } else { declared::reserved_by(&request.proto) };
+    let kept = kept.unwrap_or_else(declared::embedded_reserved);
+    let old = declared::shape(&definitions.registry, kept.clone());
     let found = differences(&old, &new.shape, &request.rules)?;
     check(&found)?;
     let newest = definitions.registry.newest().number;
@@ -83,7 +89,7 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
         (_, number) => return Err(DraftError::Used { number: number.unwrap_or(newest), next: newest + 1 }),
     };
     let epoch = if is_new_epoch { request.epoch.unwrap_or(newest + 1) } else { newest };
-    let making = Making { new, old: &old, request, tree: &tree, definitions: &definitions, published };
+    let making = Making { new, old: &old, kept, request, tree: &tree, definitions: &definitions, published };
     let mut writes = if is_new_epoch { making.new_epoch(epoch)? } else { making.columns()? };
     // A file that nothing lists is only expected where this one goes.
     if unlisted.iter().any(|path| !writes.iter().any(|write| write.path == request.directory.join(path))) {
@@ -147,6 +153,7 @@ fn check(found: &[Difference]) -> Result<(), DraftError> {
 struct Making<'a> {
     new: &'a ProtoFile,
     old: &'a Shape,
+    kept: Reserved,
     request: &'a Request,
     tree: &'a Tree,
     definitions: &'a Definitions,
@@ -230,8 +237,8 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// The files of definitions: the epoch's own, the list of what was published, the migration, the manifest last. Until
-    /// the manifest is there, nothing of the rest counts.
+    /// The files of definitions: the epoch's own, the list of what was published, the migration, the grants, the manifest
+    /// last. Until the manifest is there, nothing of the rest counts.
     fn finish(
         &self,
         epoch_file: Write,
@@ -261,6 +268,12 @@ impl Making<'_> {
             }
             writes.push(Write::changed(self.request.directory.join(publication::FILE), published, text));
         }
+        let (before, after) =
+            (&self.definitions.registry.newest().table.name, &definitions.registry.newest().table.name);
+        for (path, text) in roles_file::with_table(self.tree, before, after).into_iter().filter(|_| is_new_epoch) {
+            let before = self.tree.get(&path).map_or("", |file| file.text.as_str());
+            writes.push(Write::changed(self.request.directory.join(path), before, text));
+        }
         writes.push(manifest);
         Ok(writes)
     }
@@ -287,7 +300,7 @@ impl Making<'_> {
             writes.iter().filter(|write| write.path.extension().is_some_and(|e| e == "yaml")).collect();
         let (_, definitions) = self.made(&all)?;
         let rules = Rules { renames: Renames::new(), ..self.request.rules.clone() };
-        let found = differences(&declared::shape(&definitions.registry), &self.new.shape, &rules)?;
+        let found = differences(&declared::shape(&definitions.registry, self.kept.clone()), &self.new.shape, &rules)?;
         match verdict(&found) {
             Verdict::Note => Ok(()),
             _ => Err(DraftError::Unlike(found)),
@@ -303,6 +316,7 @@ impl Making<'_> {
         };
         let text = proto_text::with_reserved(&self.new.text, &self.new.shape, &left, &said);
         let path = &self.request.proto;
+        self.check_made(path, &text)?;
         let current = match fs::read_to_string(path) {
             Ok(current) => current,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Write::fresh(path.clone(), text)),
@@ -313,6 +327,20 @@ impl Making<'_> {
             self.check_current(path)?;
         }
         Ok(Write::changed(path.clone(), &current, text))
+    }
+
+    /// The `.proto` that is made says, in its place, what the one says that was given: the build reads it there.
+    fn check_made(&self, path: &Path, text: &str) -> Result<(), DraftError> {
+        let misplaced = |why: String| DraftError::Misplaced { path: path.to_owned(), why };
+        let source =
+            super::Source { path: path.to_owned(), includes: Vec::new(), message: declared::MESSAGE.to_owned() };
+        let made = ProtoFile::of_text(text.to_owned(), &source).map_err(|error| misplaced(error.to_string()))?;
+        let rules = Rules { renames: Renames::new(), is_fleet_record: false };
+        let found = differences(&self.new.shape, &made.shape, &rules)?;
+        match found.first().filter(|_| verdict(&found) != Verdict::Note) {
+            None => Ok(()),
+            Some(first) => Err(misplaced(first.text.clone())),
+        }
     }
 
     /// The `.proto` that is replaced says what the newest epoch says: otherwise it is somebody's work under way.

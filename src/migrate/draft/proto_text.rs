@@ -8,22 +8,36 @@ const WIDTH: usize = 118;
 /// The text with `reserved` lines for what the record before used and this one doesn't.
 pub(super) fn with_reserved(text: &str, shape: &Shape, left: &Left, said: &str) -> String {
     let lines = lines(left, said);
+    let is_crlf = text.contains("\r\n");
+    let lines = if is_crlf { lines.replace('\n', "\r\n") } else { lines };
     let Some(at) = shape.spot.and_then(|spot| body(text, spot.line)).filter(|_| !lines.is_empty()) else {
         return text.to_owned();
     };
     // A body that begins on the line of its brace is pushed down.
     let (before, after) = text.split_at(at);
-    match after.strip_prefix('\n') {
-        Some(after) => format!("{before}\n{lines}{after}"),
-        None => format!("{before}\n{lines} {after}"),
+    let end = if is_crlf { "\r\n" } else { "\n" };
+    match after.strip_prefix(end) {
+        Some(after) => format!("{before}{end}{lines}{after}"),
+        None => format!("{before}{end}{lines} {after}"),
     }
 }
 
-/// Where the body of the message begins that starts in that line: behind its brace.
+/// Where the body of the message begins that starts in that line: behind its brace, which no comment holds.
 fn body(text: &str, line: u32) -> Option<usize> {
     let skipped = usize::try_from(line).ok()?.checked_sub(1)?;
-    let start: usize = text.split_inclusive('\n').take(skipped).map(str::len).sum();
-    Some(start + text[start..].find('{')? + 1)
+    let mut at: usize = text.split_inclusive('\n').take(skipped).map(str::len).sum();
+    // Another message may end on the line.
+    at += text[at..].find("message ")?;
+    loop {
+        let rest = &text[at..];
+        let brace = rest.find('{')?;
+        let comment =
+            rest.find("/*").map(|from| (from, "*/")).into_iter().chain(rest.find("//").map(|from| (from, "\n")));
+        match comment.min().filter(|(from, _)| *from < brace) {
+            None => return Some(at + brace + 1),
+            Some((from, end)) => at += from + rest[from..].find(end)? + end.len(),
+        }
+    }
 }
 
 fn lines(left: &Left, said: &str) -> String {
@@ -79,5 +93,8 @@ mod tests {
         let text = "message A {}\nmessage B\n{\n  uint32 a = 1;\n}\n";
         assert_eq!(body(text, 2), text.find("{\n").map(|at| at + 1));
         assert_eq!(body(text, 1), Some(11));
+        for text in ["message A /* { */ { uint32 a = 1; }", "message A // {\n{ uint32 a = 1; }"] {
+            assert_eq!(body(text, 1), text.rfind("{ u").map(|at| at + 1), "{text}");
+        }
     }
 }
