@@ -60,6 +60,11 @@ impl Hosts {
         self.0.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(",")
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The server for the next request, and whether it has to be pinged first, as it was away. If none can be reached, it is
     /// the one whose turn comes first: somebody has to try.
     pub(super) fn next(&self) -> (&Host, bool) {

@@ -22,6 +22,7 @@ mod group;
 mod limits;
 mod partition;
 mod proof;
+mod pulse;
 mod report;
 mod run;
 mod seat;
