@@ -54,11 +54,11 @@ async fn the_second_server_takes_over_in_the_middle_and_the_first_is_used_again_
     assert_eq!(rows(&database, 2).await, Rows { rows: all, distinct: all });
     wait_for_readiness(&mut ingest, 200);
     thread::sleep(Duration::from_secs(12).saturating_sub(begin.elapsed()));
-    // Four inserts under way and one question may find out; then it is looked at after 2 s, 4 s, 8 s and so on.
+    // Inserts under way may find out, four at once; then it is looked at after 2 s to 3 s, 4 s to 6 s, and so on.
     let attempts = first.connections() - before;
     assert!((1..=12).contains(&attempts), "{attempts} attempts in {:?}", begin.elapsed());
     assert!(second.requests() > 20, "{}", second.requests());
-    assert!(ingest.lines("WARN", "") <= 1, "{}", ingest.log());
+    assert!(ingest.lines("WARN", "") <= 4, "no more than were under way\n{}", ingest.log());
 
     first.set(Mode::Pass);
     ingest.wait_for_log("ClickHouse can be reached again");
