@@ -21,7 +21,8 @@ help: ## list these commands
 demo: python build ## start Kafka and ClickHouse, ingest a mixed fleet, compare every count and value, stop
 	@$(STACK) around $(PYTHON) -m trial demo $(BINARY)
 
-test: python lint test-dev ## run every test on a real Kafka and a real ClickHouse
+# The faults come before the tests of the product, whose summary is the end of the output.
+test: python lint test-dev chaos-ci ## run every test on a real Kafka and a real ClickHouse, and the fault harness for 6 minutes
 	@$(STACK) around cargo test --locked --no-fail-fast
 
 lint: ## check the format and what clippy says

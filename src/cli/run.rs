@@ -19,11 +19,17 @@ use crate::pipeline::{self, RunOptions};
 #[command(after_help = "Examples:
   xtcp-ingest run --config /etc/xtcp-ingest.toml
   xtcp-ingest run --until-caught-up
+  timeout --signal=TERM 10m xtcp-ingest run --until-caught-up
+
+A service that does not answer is waited for, for as long as it takes, with a line in the log once a minute that says which
+one, where and since when; `timeout` bounds that, and what is committed by then stays so. `bootstrap.wait_seconds` bounds
+one pass over the schema, after which `run` begins another.
 
 Exit codes: 0 ended as asked, 1 broken off, or ended by a signal before the topic was caught up, 2 refused to start (credentials, an unknown database, a missing topic),
 130 or 143 ended at once by a second signal.")]
 pub(super) struct Command {
-    /// End when everything that the topic holds now is placed or diverted, and committed
+    /// End when everything that the topic holds now is placed or diverted, and committed. Services that don't answer are
+    /// waited for
     #[arg(long)]
     until_caught_up: bool,
     #[command(flatten)]

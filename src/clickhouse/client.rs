@@ -29,6 +29,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_millis(2500);
 /// Finds a peer that is gone while an insert is under way.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(15);
 
+/// What every server answers that takes the account.
+const PING: &str = "SELECT 1";
+
 /// How newer servers end a reply whose statement failed after the status line was sent.
 const EXCEPTION_AT_THE_END: &[u8] = b"\r\n__exception__\r\n";
 
@@ -52,6 +55,12 @@ pub(super) struct Request<'a> {
     pub arguments: &'a [(&'a str, &'a str)],
     pub body: reqwest::Body,
     pub timeout: Duration,
+}
+
+impl Request<'_> {
+    fn ping(timeout: Duration) -> Self {
+        Self { statement: PING, arguments: &[], body: PING.into(), timeout }
+    }
 }
 
 impl Client {
@@ -100,15 +109,41 @@ impl Client {
     /// # Errors
     /// When it doesn't.
     pub async fn ping(&self) -> Result<(), Error> {
-        let sql = "SELECT 1";
-        let body = Bytes::from_static(sql.as_bytes());
-        let reply =
-            self.send(Request { statement: sql, arguments: &[], body: body.into(), timeout: PING_TIMEOUT }).await?;
+        self.pong(&self.send(Request::ping(PING_TIMEOUT)).await?)
+    }
+
+    /// Whether one of the servers answers, each within `patience`, and takes the credentials. One that doesn't answer is left
+    /// alone for a while, so that no insert has to find out: an insert may take its time, this question may not.
+    ///
+    /// # Errors
+    /// What the last one said that was asked, when none answers, or the first that refuses.
+    pub async fn look(&self, patience: Duration) -> Result<(), Error> {
+        let mut others = self.hosts.count() - 1;
+        loop {
+            let host = self.turn().await;
+            match self.send_to(host, Request::ping(patience)).await {
+                Ok(reply) => {
+                    host.is_there();
+                    return self.pong(&reply);
+                }
+                Err(error) if error.is_away() || error.is_unanswered() => {
+                    host.is_away();
+                    if others == 0 {
+                        return Err(error);
+                    }
+                    others -= 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn pong(&self, reply: &Bytes) -> Result<(), Error> {
         if reply.trim_ascii() == b"1" {
             return Ok(());
         }
         // Something that answers everything with 200 is no ClickHouse.
-        Err(self.odd_reply(sql, format!("`{}`", shortened(&String::from_utf8_lossy(&reply), 100))))
+        Err(self.odd_reply(PING, format!("`{}`", shortened(&String::from_utf8_lossy(reply), 100))))
     }
 
     /// Runs a statement whose result, if any, is of no interest.
@@ -126,18 +161,7 @@ impl Client {
 
     /// Sends a request and returns the whole body of a reply that is a success beyond doubt.
     pub(super) async fn send(&self, request: Request<'_>) -> Result<Bytes, Error> {
-        let host = loop {
-            let (host, was_away) = self.hosts.next();
-            if !was_away {
-                break host;
-            }
-            if self.is_there(host).await {
-                tracing::info!(host = host.name, "ClickHouse can be reached again");
-                host.is_there();
-                break host;
-            }
-            host.is_away();
-        };
+        let host = self.turn().await;
         let sent = self.send_to(host, request).await;
         match &sent {
             Ok(_) => host.is_there(),
@@ -147,12 +171,21 @@ impl Client {
         sent
     }
 
-    /// Whether a server that was away answers again.
-    async fn is_there(&self, host: &Host) -> bool {
-        let body = "SELECT 1".into();
-        self.send_to(host, Request { statement: "SELECT 1", arguments: &[], body, timeout: PROBE_TIMEOUT })
-            .await
-            .is_ok()
+    /// The server for the next request.
+    async fn turn(&self) -> &Host {
+        loop {
+            let (host, was_away) = self.hosts.next();
+            if !was_away {
+                return host;
+            }
+            // It was away: whether it answers again has to be seen first.
+            if self.send_to(host, Request::ping(PROBE_TIMEOUT)).await.is_ok() {
+                tracing::info!(host = host.name, "ClickHouse can be reached again");
+                host.is_there();
+                return host;
+            }
+            host.is_away();
+        }
     }
 
     async fn send_to(&self, host: &Host, request: Request<'_>) -> Result<Bytes, Error> {

@@ -124,6 +124,12 @@ impl Error {
         }
     }
 
+    /// Whether the request was taken and no reply came within its time.
+    #[must_use]
+    pub const fn is_unanswered(&self) -> bool {
+        matches!(self.kind, Kind::Timeout(_))
+    }
+
     /// The server's numeric code, if it was the server that refused.
     #[must_use]
     pub const fn code(&self) -> Option<i32> {

@@ -60,6 +60,11 @@ impl Hosts {
         self.0.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(",")
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The server for the next request, and whether it has to be pinged first, as it was away. If none can be reached, it is
     /// the one whose turn comes first: somebody has to try.
     pub(super) fn next(&self) -> (&Host, bool) {
@@ -102,6 +107,8 @@ impl Host {
         if now < known.until {
             return Use::LeftAlone(known.until);
         }
+        // Until the asker knows better, it is still away.
+        known.times += 1;
         known.until = now + pause(known.times);
         Use::ToBePinged
     }
@@ -114,7 +121,8 @@ impl Host {
     /// It could not be reached.
     pub(super) fn is_away(&self) {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = away.map_or(0, |away| away.times) + 1;
+        // Of the requests that were under way when it went, one failure counts.
+        let times = away.map_or(1, |away| away.times);
         *away = Some(Away { until: Instant::now() + pause(times), times });
     }
 }
@@ -163,6 +171,20 @@ mod tests {
         assert_eq!(next(), ("h:2", false), "one asker pings it, the others go on");
         hosts.0[0].is_there();
         assert_eq!(next(), ("h:1", false));
+    }
+
+    #[test]
+    fn requests_that_fail_together_count_once_and_pings_in_vain_each() {
+        let hosts = hosts(2);
+        let times = || hosts.0[0].away.lock().expect("no panic").expect("away").times;
+        (0..5).for_each(|_| hosts.0[0].is_away());
+        assert_eq!(times(), 1);
+        for pings in 1..3 {
+            std::thread::sleep(2 * ALONE.1);
+            assert!(hosts.next().1);
+            hosts.0[0].is_away();
+            assert_eq!(times(), 1 + pings);
+        }
     }
 
     #[test]

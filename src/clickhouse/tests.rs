@@ -251,6 +251,25 @@ async fn another_server_takes_over_and_the_first_is_asked_no_more() {
 }
 
 #[tokio::test]
+async fn a_look_finds_the_server_that_answers_and_leaves_the_silent_one() {
+    let gone = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let (silent, unanswered) = server(vec![Act::Hang; 4]);
+    let (other, requests) = server(vec![reply("200 OK", "", "1"); 3]);
+    let client = Client::new(&config(&format!("http://{gone},http://{silent},http://{other}"))).expect("a client");
+    client.look(Duration::from_millis(150)).await.expect("one of them answers");
+    assert_eq!((unanswered.try_iter().count().min(1), requests.try_iter().count()), (1, 1));
+
+    let nobody = Client::new(&config(&format!("http://{gone},http://{gone}"))).expect("a client");
+    let error = nobody.look(Duration::from_millis(150)).await.expect_err("nobody is there");
+    assert!(error.is_away() && !error.is_unanswered(), "{error}");
+
+    let (refusing, asked) = server(vec![reply("403 Forbidden", "X-ClickHouse-Exception-Code: 516\r\n", "no"); 2]);
+    let refused = Client::new(&config(&format!("http://{refusing},http://{other}"))).expect("a client");
+    assert_eq!(refused.look(Duration::from_secs(1)).await.expect_err("refused").code(), Some(516));
+    assert_eq!((asked.try_iter().count(), requests.try_iter().count()), (1, 0), "credentials are the same everywhere");
+}
+
+#[tokio::test]
 async fn a_server_that_refuses_a_statement_is_not_away() {
     let (first, requests) = server(vec![reply("500 Error", "X-ClickHouse-Exception-Code: 241\r\n", "memory"); 2]);
     let (other, unasked) = server(vec![]);

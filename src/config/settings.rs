@@ -164,7 +164,9 @@ pub static ALL: &[Setting] = &[
              their number.",
         ),
     of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
-        "Open and closed batches of all partitions together: above it no message is read until an insert is done.",
+        "Open and closed batches of all partitions together: above it no message is read until an insert is done. Counted beside \
+         it: up to 64 MiB of the Kafka client's queues over all partitions, more only where a single message is larger; and \
+         what the process needs for itself, columns that are kept for the next batch among it.",
     ),
     of("delivery", Kind::Choice(&["exactly_once", "at_least_once"]), Preset::Text("exactly_once")).doc(
         "What is promised of each record: `exactly_once`, or `at_least_once` for a server that doesn't recognise a block \

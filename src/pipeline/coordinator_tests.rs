@@ -46,7 +46,7 @@ impl Bench {
         let (events, receiver) = mpsc::channel(QUEUE);
         let proof = Arc::new(proof);
         let telemetry = Arc::new(Telemetry::new());
-        let report = Report::new(telemetry.clone(), Arc::new(Health::default()));
+        let report = Report::new(telemetry.clone(), Arc::new(Health::default()), "b:1");
         let budget = Budget::new(usize::MAX);
         let equipment = Equipment {
             schema: schema(),

@@ -23,6 +23,7 @@ mod limits;
 mod outdated;
 mod partition;
 mod proof;
+mod pulse;
 mod report;
 mod run;
 mod seat;

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt::Display,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{tenure::Tenure, writer::About};
@@ -19,20 +19,40 @@ use crate::{
 pub(super) struct Report {
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) health: Arc<Health>,
+    /// The addresses of the brokers, for messages.
+    brokers: String,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What is out of order now, and why.
-    open: BTreeMap<Subject, String>,
+    /// What is out of order now.
+    open: BTreeMap<Subject, Trouble>,
+    /// Since when no broker is connected.
+    unconnected: Option<Instant>,
     /// When each cause was last spoken of.
     said: HashMap<(&'static str, String), Every>,
 }
 
+/// Why something is out of order.
+struct Trouble {
+    cause: String,
+    since: Instant,
+}
+
+impl State {
+    /// Something is out of order; says for how many seconds.
+    fn open(&mut self, subject: Subject, cause: String) -> u64 {
+        let now = Instant::now();
+        let trouble = self.open.entry(subject).or_insert_with(|| Trouble { cause: String::new(), since: now });
+        trouble.cause = cause;
+        now.duration_since(trouble.since).as_secs()
+    }
+}
+
 impl Report {
-    pub(super) fn new(telemetry: Arc<Telemetry>, health: Arc<Health>) -> Arc<Self> {
-        Arc::new(Self { telemetry, health, state: Mutex::default() })
+    pub(super) fn new(telemetry: Arc<Telemetry>, health: Arc<Health>, brokers: &str) -> Arc<Self> {
+        Arc::new(Self { telemetry, health, brokers: brokers.to_owned(), state: Mutex::default() })
     }
 
     /// An insert has its answer, or none.
@@ -48,8 +68,9 @@ impl Report {
     pub(super) fn refused(&self, tenure: Tenure, block: &Block, about: About, cause: &str) {
         let table = &block.target.table;
         let mut state = self.state();
+        let mut seconds = 0;
         if let Some(subject) = subject(about, table) {
-            state.open.insert(subject, format!("`{table}`: {cause}"));
+            seconds = state.open(subject, format!("`{table}`: {cause}"));
             self.publish(&state);
         }
         if let Some(silent) = say(&mut state, about.class(), table) {
@@ -62,7 +83,7 @@ impl Report {
                 About::Account => "inserts are refused until the account or a setting is put right; the rows are held",
                 About::Rows => "the server refuses some of these rows; they are singled out and diverted",
             };
-            tracing::warn!(table, partition = tenure.partition, rows = block.rows, silent, cause, "{what}");
+            tracing::warn!(table, partition = tenure.partition, rows = block.rows, seconds, silent, cause, "{what}");
         }
     }
 
@@ -73,10 +94,41 @@ impl Report {
         for about in [About::Server, About::Table, About::Schema, About::Account] {
             mended |= subject(about, table).is_some_and(|subject| state.open.remove(&subject).is_some());
         }
+        if state.open.remove(&Subject::Silence).is_some() {
+            state.said.remove(&(SILENCE, String::new()));
+        }
         self.publish(&state);
         if mended {
             state.said.retain(|(kind, of), _| of != table || *kind == About::Rows.class());
             tracing::info!(table, "inserts are acknowledged again");
+        }
+    }
+
+    /// ClickHouse was asked, beside all inserts, whether it can be used: `fault` says why not.
+    pub(super) fn looked(&self, fault: Option<&dyn Display>) {
+        let mut state = self.state();
+        // Whether inserts work is theirs to say, as long as there are some to send.
+        let idle = self.telemetry.ledger().sums().held == 0;
+        let Some(fault) = fault else {
+            let mut mended = state.open.remove(&Subject::Silence).is_some();
+            if idle && state.open.remove(&Subject::Server).is_some() {
+                state.said.retain(|(kind, _), _| *kind != About::Server.class());
+                mended = true;
+            }
+            if mended {
+                self.publish(&state);
+                state.said.remove(&(SILENCE, String::new()));
+                tracing::info!("ClickHouse can be used again");
+            }
+            return;
+        };
+        let seconds = state.open(Subject::Silence, fault.to_string());
+        self.publish(&state);
+        // One that an insert has spoken of is not spoken of here.
+        if (idle || !state.open.contains_key(&Subject::Server))
+            && let Some(silent) = say(&mut state, SILENCE, "")
+        {
+            tracing::warn!(seconds, silent, cause = %fault, "ClickHouse can't be used at the moment; what comes is held until it can");
         }
     }
 
@@ -172,11 +224,21 @@ impl Report {
 
     /// The cluster as the consumer sees it.
     pub(super) fn connected(&self, connected: bool) {
+        let mut state = self.state();
         if connected {
             self.health.kafka.ok();
-        } else {
-            self.health.kafka.fail("no broker is connected");
-            self.trouble("brokers", "no broker is connected; reading goes on when one is", &"away");
+            state.unconnected = None;
+            return;
+        }
+        let seconds = state.unconnected.get_or_insert_with(Instant::now).elapsed().as_secs();
+        self.health.kafka.fail(format!("no broker of {} is connected", self.brokers));
+        if let Some(silent) = say(&mut state, BROKERS, "") {
+            tracing::warn!(
+                brokers = self.brokers,
+                seconds,
+                silent,
+                "no broker is connected; reading goes on when one is"
+            );
         }
     }
 
@@ -185,7 +247,7 @@ impl Report {
         let first = |schema: bool| state.open.iter().find(|(subject, _)| is_schema(subject) == schema);
         for (check, open) in [(&self.health.clickhouse, first(false)), (&self.health.schema, first(true))] {
             match open {
-                Some((_, cause)) => check.fail(cause.as_str()),
+                Some((_, trouble)) => check.fail(trouble.cause.as_str()),
                 None => check.ok(),
             }
         }
@@ -196,10 +258,17 @@ impl Report {
     }
 }
 
+/// Causes that are none of an insert.
+const SILENCE: &str = "silence";
+const BROKERS: &str = "brokers";
+
 /// What is out of order. The server is one, tables are many.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
+    /// No insert got an answer.
     Server,
+    /// Nobody answered the question that is asked beside them.
+    Silence,
     Table(String),
     Schema(String),
     Account(String),
@@ -219,4 +288,51 @@ fn subject(about: About, table: &str) -> Option<Subject> {
 
 fn say(state: &mut State, kind: &'static str, of: &str) -> Option<u64> {
     state.said.entry((kind, of.to_owned())).or_insert_with(|| Every::new(Every::MINUTE)).ready()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::State as Seen;
+
+    fn failed(cause: &str) -> Seen {
+        Seen::Failed { cause: cause.to_owned() }
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_seen_without_an_insert_and_so_is_its_return() {
+        let (telemetry, health) = (Arc::new(Telemetry::new()), Arc::new(Health::default()));
+        let report = Report::new(telemetry.clone(), health.clone(), "b:1");
+        report.looked(None);
+        assert_eq!(health.clickhouse.state(), Seen::Unknown, "nothing was amiss");
+        report.looked(Some(&"gone"));
+        assert_eq!(health.clickhouse.state(), failed("gone"));
+        report.looked(None);
+        assert_eq!(health.clickhouse.state(), Seen::Ok);
+
+        // An insert that failed for want of a server, whose partition is another's now: nobody will try again.
+        report.state().open(Subject::Server, "no connection".to_owned());
+        let mut held = telemetry.ledger().open();
+        held.consumed(1, 1, 1);
+        report.looked(Some(&"gone"));
+        report.looked(None);
+        assert_eq!(health.clickhouse.state(), failed("no connection"), "as long as it is tried, inserts say how it is");
+        drop(held);
+        report.looked(None);
+        assert_eq!(health.clickhouse.state(), Seen::Ok);
+    }
+
+    #[test]
+    fn brokers_that_are_away_are_named() {
+        let health = Arc::new(Health::default());
+        let report = Report::new(Arc::new(Telemetry::new()), health.clone(), "b:1,c:1");
+        for _ in 0..2 {
+            report.connected(false);
+            assert_eq!(health.kafka.state(), failed("no broker of b:1,c:1 is connected"));
+            assert!(report.state().unconnected.is_some());
+            report.connected(true);
+            assert_eq!(health.kafka.state(), Seen::Ok);
+            assert!(report.state().unconnected.is_none());
+        }
+    }
 }

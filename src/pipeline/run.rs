@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
     time::{Instant, interval},
 };
 
@@ -18,6 +18,7 @@ use super::{
     limits::Limits,
     outdated,
     proof::Proof,
+    pulse,
     report::Report,
     shutdown::Asked,
     start::{self, Start},
@@ -160,6 +161,8 @@ struct Running {
     coordinator: JoinHandle<Fatal>,
     events: Events,
     settled: tokio::sync::watch::Receiver<std::collections::BTreeSet<i32>>,
+    /// What goes on beside the flow, until this is dropped.
+    _beside: JoinSet<()>,
 }
 
 impl Running {
@@ -172,7 +175,7 @@ impl Running {
     ) -> Result<Self, RunError> {
         let topic: Arc<str> = config.kafka.topic.as_str().into();
         let (events, receiver) = mpsc::channel(QUEUE);
-        let report = Report::new(telemetry.clone(), health.clone());
+        let report = Report::new(telemetry.clone(), health.clone(), &config.kafka.brokers);
         let budget = Budget::new(config.limits.memory_bytes);
         let equipment = Equipment {
             schema: start.schema.clone(),
@@ -191,6 +194,8 @@ impl Running {
             Some(_) => Proof::within(start::session(&config.kafka)),
             None => Proof::not_needed(),
         });
+        let mut beside = JoinSet::new();
+        beside.spawn(pulse::watch(start.client.clone(), report.clone()));
         let sink = Box::new(start.client);
         let writer = Writer::new(sink, config.clickhouse.writers, events.clone(), report.clone(), proof.clone());
         // What a former owner may have sent ends where it ended, also where nothing comes after it.
@@ -210,7 +215,7 @@ impl Running {
         let parts = Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
-        Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled })
+        Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled, _beside: beside })
     }
 
     /// Finishes what is in flight, commits, leaves the group.

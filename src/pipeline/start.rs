@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     bootstrap::{Controller, Definitions, Error, Parameters, Stop, Topics},
-    clickhouse::Client,
+    clickhouse::{self, Client},
     config::{self, Config, Delivery},
     http::{Check, Health},
     kafka::{self, Admin, Watermarks},
@@ -62,15 +62,17 @@ pub(super) async fn prepare(
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
 
     let (server, brokers) = (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
-    let answers = || async {
-        client.ping().await?;
-        client.check_insert_settings().await
+    let refused = |error: clickhouse::Error| {
+        if error.is_fatal() {
+            Obstacle::Lasting(RunError::ClickHouse(error))
+        } else {
+            Obstacle::Passing(error.to_string())
+        }
     };
     let clickhouse = wait_for(&server, &health.clickhouse, || async {
-        match tokio::time::timeout(ANSWER, answers()).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) if error.is_fatal() => Err(Obstacle::Lasting(RunError::ClickHouse(error))),
-            Ok(Err(error)) => Err(Obstacle::Passing(error.to_string())),
+        client.look(ANSWER).await.map_err(refused)?;
+        match tokio::time::timeout(ANSWER, client.check_insert_settings()).await {
+            Ok(answer) => answer.map_err(refused),
             Err(_) => {
                 let cause = format!("{} took the question and did not answer within {ANSWER:?}", client.host());
                 Err(Obstacle::Passing(cause))
@@ -159,7 +161,7 @@ async fn converge<T: Topics>(
     patience: Duration,
 ) -> Result<bool, RunError> {
     let minute = Every::new(Every::MINUTE);
-    let mut pause = AGAIN.0;
+    let (first, mut pause) = (Instant::now(), AGAIN.0);
     loop {
         let mut end = asked.clone();
         // A pass that is asked to end gives the lease back first. A server that leaves its statement unanswered holds that up.
@@ -167,9 +169,17 @@ async fn converge<T: Topics>(
             end.wait().await;
             tokio::time::sleep(patience).await;
         };
-        let report = tokio::select! {
-            report = controller.pass() => report,
-            () = overdue => return Ok(false),
+        let mut pass = pin!(controller.pass());
+        let mut overdue = pin!(overdue);
+        let begin = Instant::now();
+        let report = loop {
+            tokio::select! {
+                report = &mut pass => break report,
+                () = &mut overdue => return Ok(false),
+                () = tokio::time::sleep(Every::MINUTE) => {
+                    tracing::info!(seconds = begin.elapsed().as_secs(), "the pass over the schema has not ended yet");
+                }
+            }
         };
         let tables = schema.targets().iter().map(|target| target.table.as_str());
         let cause = match &report.error {
@@ -183,7 +193,7 @@ async fn converge<T: Topics>(
             return Ok(true);
         }
         if minute.ready().is_some() {
-            tracing::warn!("not ready, nothing is consumed: {cause}");
+            tracing::warn!(seconds = first.elapsed().as_secs(), "not ready, nothing is consumed: {cause}");
         }
         check.fail(cause);
         let again = async {
@@ -215,13 +225,14 @@ async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
     let mut is_told = false;
     loop {
         let mut asked = pin!(ask());
-        let answer = tokio::select! {
-            answer = &mut asked => answer,
-            () = tokio::time::sleep(SOON), if !is_told => {
-                is_told = true;
-                tracing::info!("waiting for {service}: no answer yet");
-                check.fail(format!("{service} has not answered yet"));
-                asked.await
+        let answer = loop {
+            tokio::select! {
+                answer = &mut asked => break answer,
+                () = tokio::time::sleep(if is_told { Every::MINUTE } else { SOON }) => {
+                    is_told = true;
+                    tracing::info!(seconds = begin.elapsed().as_secs(), "waiting for {service}: no answer yet");
+                    check.fail(format!("{service} has not answered yet"));
+                }
             }
         };
         match answer {
@@ -232,7 +243,7 @@ async fn wait_for<T, F: Future<Output = Result<T, Obstacle>>>(
             Err(Obstacle::Lasting(error)) => return Err(error),
             Err(Obstacle::Passing(cause)) => {
                 if begin.elapsed() >= QUIET && minute.ready().is_some() {
-                    tracing::warn!("waiting for {service}: {cause}");
+                    tracing::warn!(seconds = begin.elapsed().as_secs(), "waiting for {service}: {cause}");
                 }
                 check.fail(cause);
             }

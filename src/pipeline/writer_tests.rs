@@ -26,7 +26,7 @@ impl Bench {
     fn new(slots: usize) -> Self {
         let (events, receiver) = mpsc::channel(4096);
         let (server, health) = (Server::default(), Arc::new(Health::default()));
-        let report = Report::new(Arc::new(Telemetry::new()), health.clone());
+        let report = Report::new(Arc::new(Telemetry::new()), health.clone(), "b:1");
         let writer = Writer::new(Box::new(server.clone()), slots, events, report, Arc::new(Proof::not_needed()));
         Self { writer, server, events: receiver, budget: Budget::new(1), health, stop: watch::Sender::new(false) }
     }

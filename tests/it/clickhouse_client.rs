@@ -87,6 +87,27 @@ async fn sections_become_one_part_under_one_token() {
 }
 
 #[tokio::test]
+async fn what_comes_again_is_dropped_in_views_too_and_in_every_partition_of_the_table() {
+    let keep = "SETTINGS non_replicated_deduplication_window = 100";
+    let table = format!("CREATE TABLE {{db}}.t (a UInt8) ENGINE = MergeTree PARTITION BY a ORDER BY a {keep}");
+    let database = database("views", &table).await;
+    let sums = "CREATE TABLE {db}.sums (a UInt8, n UInt64) ENGINE = SummingMergeTree ORDER BY a";
+    database.execute(&format!("{sums} {keep}")).await;
+    database
+        .execute("CREATE MATERIALIZED VIEW {db}.v TO {db}.sums AS SELECT a, count() AS n FROM {db}.t GROUP BY a")
+        .await;
+    let body = block("a", "UInt8", 4, &[1, 1, 2, 3]);
+    for (token, rows) in [("x", 4), ("x", 4), ("y", 8), ("x", 8)] {
+        let settings = [("insert_deduplication_token", token)];
+        let insert = Insert { table: "t", columns: &["a"], body: &body, settings: &settings };
+        database.client.insert(&insert).await.expect("acknowledged");
+        for count in ["SELECT count() AS n FROM {db}.t", "SELECT sum(n) AS n FROM {db}.sums"] {
+            assert_eq!(database.query::<Count>(count).await, [Count { n: rows }], "{token}: {count}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn refusals_have_their_class() {
     let table = "CREATE TABLE {db}.t (a UInt32, CONSTRAINT small CHECK a < 10) ENGINE = MergeTree ORDER BY a";
     let database = database("class", table).await;

@@ -35,6 +35,7 @@ pub struct Proxy {
     mode: Arc<AtomicU8>,
     open: Arc<Mutex<Vec<TcpStream>>>,
     requests: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -44,10 +45,12 @@ impl Proxy {
         let address = listener.local_addr().expect("bound");
         let mode = Arc::new(AtomicU8::new(mode as u8));
         let open = Arc::new(Mutex::new(Vec::new()));
-        let requests = Arc::new(AtomicU64::new(0));
+        let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let (server, now, kept, counted) = (server.to_owned(), mode.clone(), open.clone(), requests.clone());
+        let came = connections.clone();
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
+                came.fetch_add(1, Ordering::SeqCst);
                 if now.load(Ordering::SeqCst) == Mode::Away as u8 {
                     continue;
                 }
@@ -58,7 +61,12 @@ impl Proxy {
                 pump(&upstream, &client, &now, None);
             }
         });
-        Self { address, mode, open, requests }
+        Self { address, mode, open, requests, connections }
+    }
+
+    /// How many connections were made, those included that it closed at once.
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
     }
 
     /// How many HTTP requests went through.

@@ -206,6 +206,22 @@ async fn a_table_that_is_missing_is_waited_for_and_loses_nothing() {
     ingest.wait_until("committed", |_| topic.total_committed() == 700);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_that_are_added_while_rows_come_disturb_nothing() {
+    let (database, topic) = bench("altered", 1).await;
+    let mut ingest = Ingest::start(&database, &topic, &[], &[]);
+    topic.send_records(2, 0..300);
+    wait_for_rows(&database, &mut ingest, 2, 300).await;
+    for column in ["further UInt8 DEFAULT 7", "other LowCardinality(String) FIRST"] {
+        database.execute(&format!("ALTER TABLE {{db}}.xtcp_flat_records_v2 ADD COLUMN {column}")).await;
+    }
+    topic.send_records(2, 300..900);
+    wait_for_rows(&database, &mut ingest, 2, 900).await;
+    ingest.wait_until("committed", |_| topic.total_committed() == 900);
+    assert_eq!(database.count("{db}.xtcp_flat_records_v2 WHERE further = 7 AND other = ''").await, 900);
+    assert_eq!(ingest.lines("WARN", "") + ingest.lines("ERROR", ""), 0, "{}", ingest.log());
+}
+
 async fn create_missing(database: &Database) {
     let definitions = Definitions::embedded().expect("sound definitions");
     let parameters = database.parameters(&definitions);
