@@ -16,6 +16,7 @@ use super::{
     merge::Merged,
     model::{
         Batch, Bootstrap, ClickHouse, Config, Delivery, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret,
+        UnknownEpoch,
     },
     origin::Origin,
     problem::Problem,
@@ -48,6 +49,10 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
         delivery: match values.text("delivery").as_str() {
             "at_least_once" => Delivery::AtLeastOnce,
             _ => Delivery::ExactlyOnce,
+        },
+        unknown_epoch: match values.text("unknown_epoch").as_str() {
+            "hold" => UnknownEpoch::Hold,
+            _ => UnknownEpoch::Divert,
         },
         batch: Batch {
             rows: values.number("batch.rows"),

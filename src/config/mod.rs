@@ -29,6 +29,7 @@ pub use kind::Kind;
 pub use load::{Loaded, Sources, flag, load};
 pub use model::{
     Batch, Bootstrap, ClickHouse, Config, Delivery, Framing, Http, Kafka, Limits, Log, LogFormat, Platform, Secret,
+    UnknownEpoch,
 };
 pub use origin::{Given, Origin};
 pub use problem::{Error, Problem};

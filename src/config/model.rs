@@ -11,6 +11,8 @@ pub struct Config {
     pub clickhouse: ClickHouse,
     /// What is promised of each record.
     pub delivery: Delivery,
+    /// What becomes of records of an epoch without a definition.
+    pub unknown_epoch: UnknownEpoch,
     /// When a lane closes its batch.
     pub batch: Batch,
     /// Bounds of the process.
@@ -31,6 +33,16 @@ pub struct Config {
     pub schemas_dir: Option<PathBuf>,
     /// A tree of further objects.
     pub overlay_dir: Option<PathBuf>,
+}
+
+/// What becomes of records of an epoch without a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnknownEpoch {
+    /// They go to the error table.
+    #[default]
+    Divert,
+    /// Their partition waits before the message that holds them.
+    Hold,
 }
 
 /// The topic and how it is read.

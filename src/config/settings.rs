@@ -172,6 +172,11 @@ pub static ALL: &[Setting] = &[
         "What is promised of each record: `exactly_once`, or `at_least_once` for a server that doesn't recognise a block \
          that is sent again: rows may be doubled after a crash. docs/delivery.md says what either stands on.",
     ),
+    of("unknown_epoch", Kind::Choice(&["divert", "hold"]), Preset::Text("divert")).doc(
+        "What becomes of records whose `schema_version` has no definition: `divert` keeps them in the error table, from \
+         where `migrate replay` places them later; with `hold` their partition waits before the message that holds them, \
+         until a process with the definition reads it.",
+    ),
     of("workers", Kind::Number { min: 1, max: 256 }, Preset::Cores).doc("Threads that decode; one per core unless given."),
     of("shutdown_timeout", Kind::Span { min: Duration::ZERO, max: HOUR }, Preset::Text("30s"))
         .doc("How long a shutdown may take to finish and commit what is in flight."),

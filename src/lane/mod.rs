@@ -20,6 +20,7 @@ mod section;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod varint;
 
 pub use batch::{Batch, Block, Counts, Target};

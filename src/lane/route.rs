@@ -117,6 +117,10 @@ impl<'a> Filling<'a> {
         Self { lane, decoder }
     }
 
+    pub(super) fn schema(&self) -> &Schema {
+        &self.decoder.schema
+    }
+
     /// Takes in one message. Its payload is not needed afterwards.
     #[inline]
     pub fn push(&mut self, message: Message<'_>) {

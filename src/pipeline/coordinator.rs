@@ -239,6 +239,12 @@ impl Coordinator {
                 }
             }
             Event::Sight(sight) => self.look(&sight),
+            Event::Waits { partition, offset, epoch } => {
+                let what =
+                    "a partition waits, as `unknown_epoch` is `hold`: restart with definitions that have the epoch";
+                let which = format!("partition {partition}: offset {offset} holds a record of epoch {epoch}");
+                self.report.trouble("unknown_epoch", what, &which);
+            }
             Event::Trouble(error) => self.report.trouble("consumer", "the consumer has trouble and goes on", &error),
         }
         None

@@ -51,7 +51,10 @@ impl Bench {
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
-            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age: Duration::from_millis(50) }),
+            limits: Limits::new(
+                config::Batch { rows, bytes: 1 << 30, age: Duration::from_millis(50) },
+                config::UnknownEpoch::Divert,
+            ),
             budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),

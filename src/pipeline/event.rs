@@ -46,6 +46,8 @@ pub(super) enum Event {
     Identity(String),
     /// The cluster as the consumer sees it.
     Sight(kafka::Sight),
+    /// A lane waits before a message, for the definition of an epoch.
+    Waits { partition: i32, offset: i64, epoch: u32 },
     /// Something failed that mends itself.
     Trouble(kafka::Error),
 }

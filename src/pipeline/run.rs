@@ -180,7 +180,7 @@ impl Running {
         let equipment = Equipment {
             schema: start.schema.clone(),
             topic: topic.clone(),
-            limits: Limits::new(config.batch),
+            limits: Limits::new(config.batch, config.unknown_epoch),
             budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),

@@ -36,6 +36,8 @@ pub(super) struct Turn {
     pub(super) trouble: Option<kafka::Error>,
     /// A message came from before those that were read: the offset that was due, and its own. The lane reads no more.
     pub(super) went_back: Option<(i64, i64)>,
+    /// The lane waits before a message: its offset, and the epoch that has no definition.
+    pub(super) waits: Option<(i64, u32)>,
 }
 
 /// How a lane cuts what a former owner may have cut and sent.
@@ -69,6 +71,8 @@ pub(super) struct Seat {
     /// Offsets may not go back, as what was cut would not be cut again.
     strict: bool,
     went_back: bool,
+    /// What it waits before: the message that is kept is not to be taken in.
+    waits: Option<(i64, u32)>,
 }
 
 /// Whether the partition has been read to its end.
@@ -119,6 +123,7 @@ impl Seat {
             ends,
             strict,
             went_back: false,
+            waits: None,
         }
     }
 
@@ -132,6 +137,10 @@ impl Seat {
         let mut turn = Turn::default();
         // Cleared before the look: what arrives after the queue was found empty sets it again.
         if self.went_back || !self.ready.swap(false, Ordering::AcqRel) {
+            return turn;
+        }
+        if self.waits.is_some() {
+            turn.waits = self.waits;
             return turn;
         }
         let mut bytes = 0;
@@ -154,6 +163,18 @@ impl Seat {
                         break;
                     }
                 }
+                if let Some(Owned { offset, payload: Some(payload), .. }) = &self.kept
+                    && limits.holds
+                    && let Some(epoch) = filling.unknown_epoch(payload)
+                {
+                    // What was before it is placed now, unless it is bound to an end behind it; nothing after it is read.
+                    self.waits = Some((*offset, epoch));
+                    turn.waits = self.waits;
+                    let is_open = self.opened.is_some() || turn.messages > 0;
+                    turn.full = (is_open && self.ends.is_empty()).then_some(Cause::Drain);
+                    more = false;
+                    break;
+                }
                 if let Some(message) = self.kept.take() {
                     self.next = message.offset + 1;
                     turn.messages += 1;
@@ -164,7 +185,8 @@ impl Seat {
                 let end = self.ends.front().copied().unwrap_or(i64::MAX);
                 let (next, kept) = (&mut self.next, &mut self.kept);
                 let look = self.source.poll(&mut |message| {
-                    if message.offset < *next || message.offset >= end {
+                    let waits = || message.payload.is_some_and(|payload| filling.unknown_epoch(payload).is_some());
+                    if message.offset < *next || message.offset >= end || limits.holds && waits() {
                         *kept = Some(Owned::from(message));
                         return;
                     }

@@ -197,6 +197,10 @@ impl Lanes {
         if let Some(error) = turn.trouble {
             self.send(Event::Trouble(error));
         }
+        if let Some((offset, epoch)) = turn.waits {
+            let partition = self.seats[index].tenure.partition;
+            self.send(Event::Waits { partition, offset, epoch });
+        }
         if let Some((from, to)) = turn.went_back {
             let partition = self.seats[index].tenure.partition;
             self.send(Event::Control(Control::Fatal(Fatal::WentBack { partition, from, to })));

@@ -7,7 +7,10 @@ use super::{
     },
     *,
 };
-use crate::{config, lane::SECTION_ROWS};
+use crate::{
+    config::{self, UnknownEpoch},
+    lane::SECTION_ROWS,
+};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -21,13 +24,17 @@ struct Bench {
 
 impl Bench {
     fn new(rows: u64, age: Duration, memory: usize) -> Self {
+        Self::holding(rows, age, memory, UnknownEpoch::Divert)
+    }
+
+    fn holding(rows: u64, age: Duration, memory: usize, unknown_epoch: UnknownEpoch) -> Self {
         let (events, receiver) = mpsc::channel(QUEUE);
         let budget = Budget::new(memory);
         let telemetry = Arc::new(Telemetry::new());
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
-            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age }),
+            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age }, unknown_epoch),
             budget: budget.clone(),
             events,
             telemetry: telemetry.clone(),
@@ -120,6 +127,44 @@ fn a_batch_that_grows_takes_the_memory_of_its_compressed_rows() {
     let closed = bench.batch().1;
     assert_eq!(closed.batch.blocks[0].rows, 10 * SECTION_ROWS as u64);
     assert_eq!(bench.budget.open(), 0);
+}
+
+/// An envelope of one record.
+fn record(schema_version: u32) -> Option<Vec<u8>> {
+    use prost::Message as _;
+    let row = crate::proto::XtcpFlatRecord { schema_version, ..Default::default() };
+    Some(crate::proto::Envelope { row: vec![row] }.encode_length_delimited_to_vec())
+}
+
+#[test]
+fn a_partition_waits_before_an_epoch_without_a_definition_if_told_to() {
+    let known = schema().registry().epochs().last().expect("an epoch").number;
+    let values = || [known, known, 4_000_000_000, known].into_iter().zip(10..).map(|(of, at)| (at, record(of)));
+    let mut bench = Bench::holding(1000, LONG, usize::MAX, UnknownEpoch::Hold);
+    let (_, queue) = bench.take(0);
+    queue.put_values(values());
+    let (mut placed, mut waits) = (None, 0);
+    while placed.is_none() || waits < 2 {
+        match bench.next() {
+            Event::Closed { closed, .. } => placed = Some((range(&closed), closed.batch.counts.diverted.len())),
+            Event::Waits { partition: 0, offset: 12, epoch: 4_000_000_000 } => waits += 1,
+            _ => panic!("something else"),
+        }
+    }
+    assert_eq!(placed, Some(((10, 12), 0)), "what was before it is placed");
+    assert_eq!(queue.left(), 1, "nothing after it is read");
+    // One that was bound to an end behind it is not closed before that end.
+    let cut = Cut { start: 10, ends: [14].into() };
+    let bound = Queue::default();
+    bench.take_cut(1, &bound, Some(cut));
+    bound.put_values(values());
+    eventually("it waits", || matches!(bench.events.try_recv(), Ok(Event::Waits { partition: 1, offset: 12, .. })));
+    // Otherwise it goes on.
+    let mut bench = Bench::new(1000, Duration::from_millis(1), usize::MAX);
+    let (_, queue) = bench.take(0);
+    queue.put_values(values());
+    queue.end();
+    assert_eq!(range(&bench.batch().1), (10, 14));
 }
 
 #[test]
