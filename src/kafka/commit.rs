@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Weak},
+    sync::{Arc, PoisonError, Weak},
     time::Duration,
 };
 
@@ -102,6 +102,14 @@ impl Offsets {
                 return Err(failed(error));
             }
             return Ok(entries(&list));
+        }
+    }
+
+    /// Takes a partition once more that the group has as this member's, while its offset says that it was another's in
+    /// between. A member that was frozen may miss that: the group gave the partition away, and back, before it asked.
+    pub fn retake(&self, partition: i32) {
+        if let Some(consumer) = self.consumer.upgrade() {
+            consumer.context().again.lock().unwrap_or_else(PoisonError::into_inner).insert(partition);
         }
     }
 

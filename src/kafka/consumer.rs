@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -57,6 +57,8 @@ impl Consumer {
             brokers: kafka.brokers.as_str().into(),
             listener,
             flow: Flow::new(client::QUEUES_BYTES as u64, client::queue_bytes(&properties)),
+            again: Mutex::default(),
+            tells_all: properties.get("group.protocol") == Some("consumer"),
             consumer: OnceLock::new(),
         };
         let consumer: BaseConsumer<Group> =
@@ -104,7 +106,14 @@ fn serve(consumer: &BaseConsumer<Group>, stop: &AtomicBool) {
             break;
         }
         match consumer.poll(POLL) {
-            None | Some(Err(KafkaError::PartitionEOF(_))) => {}
+            // Nothing of the group's waits to be heard: what is done now is no answer to it.
+            None => {
+                if let Err(error) = group.retake(consumer) {
+                    listener.fatal(Error::new("retake", &*group.brokers, &error));
+                    break;
+                }
+            }
+            Some(Err(KafkaError::PartitionEOF(_))) => {}
             Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
                 listener.fatal(Error::new("consumer", &*group.brokers, &error));
                 break;

@@ -1,6 +1,9 @@
 //! librdkafka's callbacks: log lines, errors, statistics, rebalances.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
 
 use rdkafka::{
     ClientContext, Offset, Statistics, TopicPartitionList,
@@ -81,6 +84,10 @@ pub(super) struct Group {
     pub(super) listener: Box<dyn Listener>,
     /// Which partitions fetch.
     pub(super) flow: Flow,
+    /// Partitions that are to be taken once more: see [`super::Offsets::retake`].
+    pub(super) again: Mutex<BTreeSet<i32>>,
+    /// The group tells of each change of hands, however short.
+    pub(super) tells_all: bool,
     /// The consumer itself: a queue can only be split off through its `Arc`.
     pub(super) consumer: OnceLock<Weak<BaseConsumer<Self>>>,
 }
@@ -121,6 +128,29 @@ impl Group {
             RebalanceProtocol::Cooperative => consumer.incremental_assign(list),
             _ => consumer.assign(list),
         }
+    }
+
+    /// Lets go of partitions and takes them again, without the group: it has them as this member's all along.
+    ///
+    /// # Errors
+    /// librdkafka knows nothing of a partition.
+    pub(super) fn retake(&self, consumer: &BaseConsumer<Self>) -> KafkaResult<()> {
+        let again = std::mem::take(&mut *self.again.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_cooperative = matches!(consumer.rebalance_protocol(), RebalanceProtocol::Cooperative);
+        if again.is_empty() || self.tells_all || !is_cooperative {
+            return Ok(());
+        }
+        let held = Self::partitions(&consumer.assignment()?);
+        let mut list = TopicPartitionList::new();
+        for &partition in held.iter().filter(|partition| again.contains(partition)) {
+            list.add_partition(&self.topic, partition);
+        }
+        if list.count() == 0 {
+            return Ok(());
+        }
+        tracing::info!(partitions = ?Self::partitions(&list), "taken once more: they were another member's for a while");
+        self.revoke(consumer, &list)?;
+        self.assign(consumer, &mut list)
     }
 
     fn revoke(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {

@@ -37,6 +37,9 @@ pub(super) trait Ledger: Send + Sync + 'static {
 
     /// Reads what there is of each partition.
     fn survey(&self, partitions: &[i32]) -> Result<kafka::Survey, kafka::Error>;
+
+    /// Has a partition revoked and assigned again that was another member's for a while. It doesn't wait for that.
+    fn retake(&self, partition: i32);
 }
 
 /// Plain commits.
@@ -53,6 +56,10 @@ impl Ledger for kafka::Offsets {
     fn survey(&self, partitions: &[i32]) -> Result<kafka::Survey, kafka::Error> {
         Self::survey(self, partitions, PATIENCE)
     }
+
+    fn retake(&self, partition: i32) {
+        Self::retake(self, partition);
+    }
 }
 
 /// Transactions, which a process that lost its partitions can't make.
@@ -67,6 +74,10 @@ impl Ledger for kafka::Transactions {
 
     fn survey(&self, partitions: &[i32]) -> Result<kafka::Survey, kafka::Error> {
         self.offsets().survey(partitions, PATIENCE)
+    }
+
+    fn retake(&self, partition: i32) {
+        self.offsets().retake(partition);
     }
 }
 
@@ -84,6 +95,11 @@ pub(super) struct Committer {
 impl Committer {
     pub(super) fn new(ledger: Arc<dyn Ledger>, events: Events, report: Arc<Report>, proof: Arc<Proof>) -> Self {
         Self { ledger, events, report, proof, busy: false, doubt: false }
+    }
+
+    /// Has a partition revoked and assigned again.
+    pub(super) fn retake(&self, partition: i32) {
+        self.ledger.retake(partition);
     }
 
     /// Whether an answer is awaited.

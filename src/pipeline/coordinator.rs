@@ -35,7 +35,10 @@ use crate::{
 
 /// How often floors are committed. Intents are as soon as a batch waits for one.
 const COMMIT: Duration = Duration::from_millis(500);
-/// How long the group may take to say that a partition is not this process's, after the offsets said so.
+/// How long the group has to say that a partition is not this process's, after the offsets said so. A member that was frozen
+/// may have lost it and got it back without being told: it takes the partition once more then.
+const RETAKE: Duration = Duration::from_secs(5);
+/// How long the group may take in all.
 const FOREIGN: Duration = Duration::from_secs(120);
 /// How long inserts under way may take to be answered when their partition is revoked: what is not acknowledged by then
 /// is read again by the next owner, who waits meanwhile.
@@ -179,6 +182,7 @@ impl Coordinator {
             _ = self.tick.tick() => {
                 self.committer.begin(self.partitions.values_mut());
                 self.publish();
+                self.retake();
                 return self.foreign_for_too_long();
             }
         };
@@ -295,6 +299,14 @@ impl Coordinator {
         partition.lose();
         self.workers[partition.worker].tell(Command::Forget(partition.tenure));
         self.report.lost(number);
+    }
+
+    fn retake(&mut self) {
+        for (number, partition) in &mut self.partitions {
+            if partition.is_to_be_retaken(RETAKE) {
+                self.committer.retake(*number);
+            }
+        }
     }
 
     fn foreign_for_too_long(&self) -> Option<Control> {

@@ -263,6 +263,7 @@ struct Written {
     writes: Vec<(i32, Entry)>,
     reads: usize,
     attempts: usize,
+    retaken: Vec<i32>,
     fail: Option<(usize, Failure)>,
 }
 
@@ -297,6 +298,11 @@ impl Offsets {
     pub(super) fn exchanges(&self) -> usize {
         let written = self.0.lock().expect("alive");
         written.attempts + written.reads
+    }
+
+    /// The partitions that were to be taken once more.
+    pub(super) fn retaken(&self) -> Vec<i32> {
+        self.0.lock().expect("alive").retaken.clone()
     }
 
     /// How often what is held was read.
@@ -337,5 +343,9 @@ impl Ledger for Offsets {
         let watermarks =
             partitions.iter().map(|&partition| kafka::Watermarks { partition, low: 0, high: 1_000_000 }).collect();
         Ok(kafka::Survey { topic_id: TOPIC_ID.to_owned(), watermarks })
+    }
+
+    fn retake(&self, partition: i32) {
+        self.0.lock().expect("alive").retaken.push(partition);
     }
 }

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
@@ -57,6 +58,7 @@ pub(super) struct Partition {
     released: bool,
     stop: watch::Sender<bool>,
     foreign: Option<Instant>,
+    is_retaken: bool,
     /// Blocks that wait to be taken apart.
     refused: VecDeque<Parcel>,
     /// One is being taken apart.
@@ -83,6 +85,7 @@ impl Partition {
             released: false,
             stop: watch::Sender::new(false),
             foreign: None,
+            is_retaken: false,
             refused: VecDeque::new(),
             is_splitting: false,
             intending: None,
@@ -218,6 +221,13 @@ impl Partition {
     /// Whether [`Partition::lose`] was called.
     pub(super) const fn is_foreign(&self) -> bool {
         self.foreign.is_some()
+    }
+
+    /// Whether it is due to be taken once more, so long after [`Partition::lose`]; said once.
+    pub(super) fn is_to_be_retaken(&mut self, after: Duration) -> bool {
+        let due = !self.is_retaken && self.foreign.is_some_and(|since| since.elapsed() > after);
+        self.is_retaken |= due;
+        due
     }
 
     /// When [`Partition::lose`] was called.
