@@ -147,6 +147,15 @@ fn is_of_record(fault: Fault) -> bool {
         && fault != Fault::RecordPastFrame
 }
 
+/// Good records that stand in one message with a fault of a frame or of the whole message.
+fn good_beside(fault: Fault) -> u64 {
+    match fault {
+        Fault::RecordPastFrame => 2,
+        Fault::BareEnvelope | Fault::ConfluentHeader | Fault::NullMessage | Fault::EmptyMessage => 0,
+        _ => 1,
+    }
+}
+
 fn add_floods(cases: &mut Cases, registry: &Registry, schema: &Arc<Schema>, records: u64) {
     // Good messages as large as those of each kind of flood.
     let good = |of: u32, records: u64| {
@@ -175,11 +184,10 @@ fn add_floods(cases: &mut Cases, registry: &Registry, schema: &Arc<Schema>, reco
             cases.add(base, fault.name(), Some(hundred), schema, flood(good, bad), Some(records));
             continue;
         }
-        // Of each message a part is diverted, or the whole.
+        // Of each message a part is diverted, or the whole; what is left of the fleet's good rows is no part of the flood.
         let bad = records / 3;
-        let flood = flood(2 * bad, bad);
-        // Good messages without any fault are not part of the flood.
-        let flood: Messages = flood.into_iter().take(bad as usize).collect();
+        let mut flood = flood((good_beside(fault) * bad).max(1), bad);
+        flood.truncate(bad as usize);
         let like = if bytes(&flood) / (flood.len() as u64) < 1400 { one } else { three };
         cases.add(base, fault.name(), Some(like), schema, flood, None);
     }

@@ -130,8 +130,10 @@ def test_ratios_to_the_first_of_the_row():
 def test_cases_on_one_core_have_the_limit_of_their_group():
     case = {"group": "epochs", "name": "1", "base": "1", "units": 10, "ns": 1000.0, "ratio": 1.0}
     slow = {**case, "name": "50", "ns": 1200.0, "ratio": 1.2}
+    mixed = {**slow, "name": "50, an envelope has all epochs"}
     verdict = limits.Verdict()
-    lines = inside.table({"records": 10, "rounds": 3, "cases": [case, slow]}, verdict, "here").splitlines()
+    lines = inside.table({"records": 10, "rounds": 3, "cases": [case, mixed, slow]}, verdict, "here").splitlines()
+    assert lines[-2] == "| epochs: 50, an envelope has all epochs | 1,200 | record | 1.20 | 1 | – |"
     assert lines[-1] == "| epochs: 50 | 1,200 | record | **1.20** | 1 | 1.1 |"
     assert verdict.lines == ["epochs: 50: 1.20, at most 1.1 is flat"]
 
