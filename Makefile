@@ -61,14 +61,10 @@ test-dev: python ## test the local stack itself: the front, up and down
 	@$(STACK) install
 	@$(DEV_DIR)/venv/bin/python -B -m pytest -q -p no:cacheprovider dev/tests
 
-# Under Miri everything is some hundred times slower; the property tests take few cases there. Once with the portable path and
-# once with the one of processors that have the bit-extract instruction.
-MIRI := PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly --config dev/memory/miri.toml miri test --locked --lib --
-UNDER_MIRI := wire:: block:: lane::
-
-test-memory: ## run the decoder's tests under Miri, which sees every wrong access to memory (needs a nightly toolchain with miri)
-	$(MIRI) $(UNDER_MIRI)
-	RUSTFLAGS='-C target-feature=+bmi1,+bmi2' $(MIRI) $(UNDER_MIRI)
+# Each case takes some thirty times as long there.
+test-memory: ## run the tests of the decoder under Valgrind, which sees wrong accesses to memory
+	PROPTEST_CASES=20 cargo --config "target.'cfg(all())'.runner = ['valgrind', '--quiet', '--error-exitcode=9']" \
+	  test --locked --lib -- wire:: block:: lane::
 
 release:
 	cargo build --locked --release

@@ -68,7 +68,7 @@ fn build(recipes: &[Recipe], bytes: &[(usize, u8)], cut: Option<usize>) -> Vec<u
     message
 }
 
-/// As many as it takes to meet most kinds of damage, or what `PROPTEST_CASES` says: under Miri each takes long.
+/// As many as it takes to meet most kinds of damage, or what `PROPTEST_CASES` says: under Valgrind each takes long.
 fn cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: if std::env::var_os("PROPTEST_CASES").is_some() { usual.cases } else { 1500 }, ..usual }

@@ -53,10 +53,6 @@ pub(super) fn fast_pext() -> bool {
     if !(std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2")) {
         return false;
     }
-    if cfg!(miri) {
-        // It has no processor to ask, and no microcode.
-        return true;
-    }
     let leaf = std::arch::x86_64::__cpuid(0);
     let vendor = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
     let signature = std::arch::x86_64::__cpuid(1).eax;
