@@ -6,18 +6,17 @@ can only make it worse.
 
 import json
 import os
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from stack.process import Process
 from trial import clickhouse, content
+from trial.command import measure
 from trial.product import Product, say
 from trial.trouble import Trouble
 
+from . import processes
 from .alone import BEFORE, EPOCHS, NEWEST, Alone
 from .frames import frames, merged
 from .processes import Watched, cpu_seconds
@@ -32,10 +31,7 @@ FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--now", NO
 
 def compare(binary, page):
     """Measures both ways and writes the table into `page`."""
-    server = Process.load("clickhouse")
-    if server is None:
-        raise Trouble("the CPU time of ClickHouse can only be read where the stack runs it: unset XTCP_INGEST_CLICKHOUSE_URL")
-    server = server.pid
+    server = processes.server()
     with tempfile.TemporaryDirectory() as folder, Product(binary, "compare") as product:
         product.create()
         alone = Alone(product.name)
@@ -78,7 +74,7 @@ def _alone(alone, table, messages, database, server):
         seconds += time.monotonic() - start
     if table == "landing":
         _must_hold(database)
-    _settle(database)
+    clickhouse.settle(database)
     return {"seconds": seconds, "server": cpu_seconds(server) - before, "parts": _parts(database)}
 
 
@@ -88,7 +84,7 @@ def _ours(product, server, number):
     before = cpu_seconds(server)
     seconds = product.run(watch=watched.look, group=f"{product.name}_{number}")
     _must_hold(product.name)
-    _settle(product.name)
+    clickhouse.settle(product.name)
     fetches = lambda name: name.startswith("rdk:")  # noqa: E731
     return {
         "seconds": seconds,
@@ -114,32 +110,10 @@ def _must_hold(database):
         raise Trouble(f"{placed:,} of {ROWS:,} rows are in the tables")
 
 
-def _settle(database):
-    """Waits until no part is being merged: merging is part of what a way costs."""
-    quiet = 0
-    while quiet < 4:
-        time.sleep(0.5)
-        merges = clickhouse.rows(f"SELECT count() AS n FROM system.merges WHERE database = '{database}'")[0]["n"]
-        quiet = 0 if merges else quiet + 1
-
-
 def _parts(database):
     clickhouse.execute("SYSTEM FLUSH LOGS")
     sql = f"SELECT count() AS n FROM system.part_log WHERE database = '{database}' AND event_type = 'NewPart'"
     return clickhouse.rows(sql)[0]["n"]
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: python3 -m compare BINARY PAGE")
-    # As Ctrl-C: what was begun is cleaned up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        compare(sys.argv[1], Path(sys.argv[2]))
-    except Trouble as trouble:
-        sys.exit(f"error: {trouble}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-main()
+measure("compare", compare)

@@ -4,16 +4,12 @@ It is what a Kafka engine table and its views do, without Kafka: the engine of t
 fetching costs is not to be part of the comparison. One insert is one block of as many rows as xtcp-ingest sends.
 """
 
-import os
 import re
-import urllib.parse
-import urllib.request
 from pathlib import Path
 
 from trial import clickhouse
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _DEFINITIONS = _REPOSITORY / "ddl" / "epochs"
 # The newest epoch and the one before it, by number.
 EPOCHS = {
@@ -58,7 +54,6 @@ class Alone:
     def insert(self, table, message):
         """Has the server parse one message."""
         settings = {
-            "query": f"INSERT INTO {self._database}.{table} FORMAT ProtobufList",
             "format_schema_source": "string",
             "format_schema": _schema(),
             "format_schema_message_name": "XtcpFlatRecord",
@@ -66,13 +61,7 @@ class Alone:
             # As a table of ClickHouse alone has it by default: no hash of every value is made.
             "deduplicate_insert": "disable",
         }
-        url = f"{os.environ['XTCP_INGEST_CLICKHOUSE_URL']}?{urllib.parse.urlencode(settings)}"
-        headers = {
-            "X-ClickHouse-User": os.environ.get("XTCP_INGEST_CLICKHOUSE_USER", "default"),
-            "X-ClickHouse-Key": os.environ.get("XTCP_INGEST_CLICKHOUSE_PASSWORD", ""),
-        }
-        with _OPENER.open(urllib.request.Request(url, message, headers), timeout=600) as reply:
-            reply.read()
+        clickhouse.insert(f"INSERT INTO {self._database}.{table} FORMAT ProtobufList", message, settings)
 
 
 def _columns(database, table):

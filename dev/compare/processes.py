@@ -4,7 +4,18 @@ import os
 import re
 from pathlib import Path
 
+from stack.process import Process
+from trial.trouble import Trouble
+
 _TICK = os.sysconf("SC_CLK_TCK")
+
+
+def server():
+    """The process of ClickHouse."""
+    found = Process.load("clickhouse")
+    if found is None:
+        raise Trouble("the CPU time of ClickHouse can only be read where the stack runs it: unset XTCP_INGEST_CLICKHOUSE_URL")
+    return found.pid
 
 
 def cpu_seconds(pid):

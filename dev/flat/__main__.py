@@ -5,11 +5,9 @@ RECORDS and ROUNDS, PIECES, ROWS, GIGABYTES.
 """
 
 import os
-import signal
-import sys
-from pathlib import Path
 
 import page as pages
+from trial.command import measure
 from trial.trouble import Trouble
 
 from . import backlog, floods, inside, partitions
@@ -18,8 +16,9 @@ from .limits import Verdict
 PARTS = {"core": inside, "floods": floods, "partitions": partitions, "backlog": backlog}
 
 
-def flat(binary, page, chosen):
+def flat(binary, page):
     """Measures the chosen parts one by one, writes the table of each; raises `Trouble` when a cost is not flat."""
+    chosen = [part.strip() for part in (os.environ.get("PARTS") or ",".join(PARTS)).split(",")]
     unknown = [name for name in chosen if name not in PARTS]
     if unknown:
         raise Trouble(f"there is no part `{unknown[0]}`; known are {', '.join(PARTS)}")
@@ -34,19 +33,5 @@ def flat(binary, page, chosen):
         raise Trouble("not flat:\n  " + "\n  ".join(verdict.lines))
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: python3 -m flat BINARY PAGE")
-    # As Ctrl-C: what was begun is cleaned up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.environ.setdefault("XTCP_INGEST_LOG", "warn")
-    chosen = [part.strip() for part in (os.environ.get("PARTS") or ",".join(PARTS)).split(",")]
-    try:
-        flat(sys.argv[1], Path(sys.argv[2]), chosen)
-    except Trouble as trouble:
-        sys.exit(f"error: {trouble}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-main()
+os.environ.setdefault("XTCP_INGEST_LOG", "warn")
+measure("flat", flat)

@@ -5,12 +5,10 @@ settings of `batch.age` with commas between, the one that shares refer to first.
 """
 
 import os
-import signal
-import sys
-from pathlib import Path
 
 import page as pages
 from stack.process import Process
+from trial.command import measure
 from trial.product import say
 from trial.trouble import Trouble
 
@@ -52,18 +50,5 @@ def latency(binary, page):
     print(table)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: python3 -m latency BINARY PAGE")
-    # As Ctrl-C: what was begun is cleaned up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.environ.setdefault("XTCP_INGEST_LOG", "warn")
-    try:
-        latency(sys.argv[1], Path(sys.argv[2]))
-    except Trouble as trouble:
-        sys.exit(f"error: {trouble}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-main()
+os.environ.setdefault("XTCP_INGEST_LOG", "warn")
+measure("latency", latency)

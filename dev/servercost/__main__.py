@@ -5,14 +5,12 @@ make it worse.
 """
 
 import os
-import signal
-import sys
 import time
-from pathlib import Path
 
 import page as pages
+from compare import processes
 from compare.alone import NEWEST
-from stack.process import Process
+from trial.command import measure
 from trial.product import Product, say
 from trial.trouble import Trouble
 
@@ -25,9 +23,7 @@ PASSES = int(os.environ.get("PASSES", "2"))
 
 def study(binary, page):
     """Measures everything and writes the tables into the page."""
-    server = Process.load("clickhouse")
-    if server is None:
-        raise Trouble("the CPU time of ClickHouse can only be read where the stack runs it: unset XTCP_INGEST_CLICKHOUSE_URL")
+    server = processes.server()
     if ROWS < 262144:
         raise Trouble(f"ROWS={ROWS} is less than one insert of the largest size, 262144 rows")
     with Product(binary, "servercost") as product:
@@ -35,7 +31,7 @@ def study(binary, page):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         product.generate("--rows", str(ROWS), "--mix", f"e{NEWEST}=1", "--now", now, "--seed", "7")
         product.run()
-        meter = Meter(server.pid, product.name)
+        meter = Meter(server, product.name)
         lines = [f"{ROWS:,} rows of epoch {NEWEST} for each figure, the least of {PASSES} passes; {pages.conditions()}.", ""]
         for what in (tables.sizes, tables.bodies, tables.definitions):
             say(what.__doc__)
@@ -45,17 +41,4 @@ def study(binary, page):
     pages.put(page, "`make server-cost`", text)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: python -m servercost BINARY PAGE")
-    # As Ctrl-C: what was begun is cleaned up.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        study(sys.argv[1], Path(sys.argv[2]))
-    except Trouble as trouble:
-        sys.exit(f"error: {trouble}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-main()
+measure("servercost", study)

@@ -1,17 +1,12 @@
 """Rows as a fleet sends them, as Native blocks of any size and order, and the table that takes them."""
 
-import os
 import re
-import time
-import urllib.parse
-import urllib.request
 import uuid
 
 from compare.alone import EPOCHS, NEWEST
 from compare.processes import cpu_seconds
 from trial import clickhouse
 
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 SOURCE = EPOCHS[NEWEST]
 # Sockets of one poll come one after the other; which host polls next is chance.
 ARRIVAL = "ORDER BY cityHash64(hostname, timestamp_ns), record_counter"
@@ -60,16 +55,13 @@ def replaced(pattern, by):
 def insert(database, name, body, **settings):
     """One insert as xtcp-ingest sends it, but for its compression."""
     arguments = {
-        "query": f"INSERT INTO {database}.{name} FORMAT Native",
         "insert_deduplication_token": str(uuid.uuid4()),
         "max_insert_block_size": "1000000000",
         "min_insert_block_size_rows": "1000000000",
         "min_insert_block_size_bytes": "0",
         **settings,
     }
-    url = f"{os.environ['XTCP_INGEST_CLICKHOUSE_URL']}?{urllib.parse.urlencode(arguments)}"
-    with _OPENER.open(urllib.request.Request(url, body), timeout=600) as reply:
-        reply.read()
+    clickhouse.insert(f"INSERT INTO {database}.{name} FORMAT Native", body, arguments)
 
 
 class Meter:
@@ -93,11 +85,7 @@ class Meter:
         """What some work costs, with the merges that follow it."""
         before = cpu_seconds(self._server)
         work()
-        quiet = 0
-        while quiet < 3:
-            time.sleep(0.3)
-            merging = clickhouse.rows(f"SELECT count() AS n FROM system.merges WHERE database = '{self._database}'")
-            quiet = 0 if merging[0]["n"] else quiet + 1
+        clickhouse.settle(self._database)
         return (cpu_seconds(self._server) - before) / rows * 1e6
 
     def on_disk(self, name):

@@ -10,7 +10,7 @@ use prost::Message as _;
 
 use super::Corpus;
 use crate::{
-    block::{CHUNK, Columns, Encoded, FrameWriter, Shape, Sink, encode},
+    block::{self, CHUNK, Columns, Encoded, FrameWriter, Shape, Sink, encode},
     lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES},
     proto::Envelope,
 };
@@ -68,8 +68,7 @@ impl<'a> Bench<'a> {
             let begin = Instant::now();
             self.fill(&mut messages);
             round.encode += begin.elapsed();
-            let is_last = messages.peek().is_none() || self.lane.rows() >= self.batch_rows;
-            let batch = self.seal(is_last, |chunk, shape, columns| {
+            let batch = self.seal(messages.peek().is_none(), |chunk, shape, columns| {
                 let begin = Instant::now();
                 encode(shape, columns, chunk);
                 round.encode += begin.elapsed();
@@ -104,8 +103,7 @@ impl<'a> Bench<'a> {
             let mut messages = (0i64..).zip(corpus.comparable()).peekable();
             while messages.peek().is_some() {
                 self.fill(&mut messages);
-                let is_last = messages.peek().is_none() || self.lane.rows() >= self.batch_rows;
-                self.seal(is_last, |chunk, shape, columns| {
+                self.seal(messages.peek().is_none(), |chunk, shape, columns| {
                     encode(shape, columns, chunk);
                     Encoded::default()
                 });
@@ -120,11 +118,7 @@ impl<'a> Bench<'a> {
         let mut messages = (0i64..).zip(self.corpus.messages().iter().map(Vec::as_slice)).peekable();
         while messages.peek().is_some() {
             self.fill(&mut messages);
-            if messages.peek().is_none() || self.lane.rows() >= self.batch_rows {
-                black_box(self.lane.close());
-            } else {
-                self.lane.seal_sections();
-            }
+            black_box(self.seal(messages.peek().is_none(), |_, shape, columns| block::seal(shape, columns)));
         }
     }
 
@@ -141,10 +135,10 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Has `seal` make sections of what is due after a turn, and the batch of them if this was its last one.
-    fn seal(&mut self, is_last: bool, mut seal: impl FnMut(&mut Chunk, &Shape, &Columns) -> Encoded) -> Option<Batch> {
+    /// Has `seal` make sections of what is due after a turn, and the batch of them if it is full or nothing is left.
+    fn seal(&mut self, is_end: bool, mut seal: impl FnMut(&mut Chunk, &Shape, &Columns) -> Encoded) -> Option<Batch> {
         let seal = |shape: &Shape, columns: &Columns| seal(&mut self.chunk, shape, columns);
-        if is_last {
+        if is_end || self.lane.rows() >= self.batch_rows {
             return self.lane.close_with(seal);
         }
         self.lane.seal_sections_with(SECTION_ROWS, seal);

@@ -190,7 +190,7 @@ fn prefetch(piece: &[u8]) {
 
 /// Grows by half: with doubling, the memory of a block would be twice what its rows take.
 #[inline]
-fn make_room(data: &mut Vec<u8>, more: usize) {
+pub(crate) fn make_room(data: &mut Vec<u8>, more: usize) {
     if data.capacity() - data.len() < more {
         data.reserve_exact(more.max(data.len() / 2));
     }

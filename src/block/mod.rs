@@ -12,6 +12,7 @@ mod native;
 mod shape;
 mod tile;
 
+pub(crate) use columns::make_room;
 pub use columns::{Cell, Columns, Strings};
 pub use compress::{CHUNK, FrameWriter};
 pub use dictionary::Dictionary;

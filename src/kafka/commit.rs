@@ -12,7 +12,7 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
-use super::{Error, Watermarks, context::Group, identity, watermarks};
+use super::{Error, Watermarks, context::Group, identity, list::list, watermarks};
 use crate::delivery::Entry;
 
 /// How often a look is repeated while a transaction over the offsets is open.
@@ -83,10 +83,7 @@ impl Offsets {
         let failed = |error| Error::new(what, &*group.brokers, &error);
         let begin = std::time::Instant::now();
         loop {
-            let mut list = TopicPartitionList::with_capacity(partitions.len());
-            for &partition in partitions {
-                list.add_partition(&group.topic, partition);
-            }
+            let list = list(&group.topic, partitions);
             let left = timeout.saturating_sub(begin.elapsed());
             let list =
                 consumer.committed_offsets(list, left).map_err(|error| failed(error).because(group.plain.reason()))?;

@@ -15,7 +15,7 @@ use rdkafka::{
     types::{RDKafkaErrorCode, RDKafkaRespErr},
 };
 
-use super::{Error, Listener, Queue, Sight, flow::Flow, meter::Meter, watermarks};
+use super::{Error, Listener, Queue, Sight, flow::Flow, list::list, meter::Meter, watermarks};
 
 /// What every client has: its log lines go to `tracing`, and the last reason that a connection gave is kept, because
 /// the errors of calls don't carry it.
@@ -140,15 +140,13 @@ impl Group {
         if again.is_empty() || self.tells_all || !is_cooperative {
             return Ok(());
         }
-        let held = Self::partitions(&consumer.assignment()?);
-        let mut list = TopicPartitionList::new();
-        for &partition in held.iter().filter(|partition| again.contains(partition)) {
-            list.add_partition(&self.topic, partition);
-        }
-        if list.count() == 0 {
+        let mut partitions = Self::partitions(&consumer.assignment()?);
+        partitions.retain(|partition| again.contains(partition));
+        if partitions.is_empty() {
             return Ok(());
         }
-        tracing::info!(partitions = ?Self::partitions(&list), "taken once more: they were another member's for a while");
+        tracing::info!(?partitions, "taken once more: they were another member's for a while");
+        let mut list = list(&self.topic, &partitions);
         self.revoke(consumer, &list)?;
         self.assign(consumer, &mut list)
     }

@@ -8,12 +8,11 @@ use std::{
 };
 
 use rdkafka::{
-    TopicPartitionList,
     consumer::{BaseConsumer, Consumer as _},
     error::KafkaResult,
 };
 
-use super::{context::Group, meter::Meter, rebalance::End, turns::Turns};
+use super::{context::Group, list::list, meter::Meter, rebalance::End, turns::Turns};
 
 /// The partitions of one consumer.
 pub(super) struct Flow(Mutex<State>);
@@ -102,12 +101,4 @@ fn resume(consumer: &BaseConsumer<Group>, topic: &str, partitions: &[i32]) -> Ka
     }
     tracing::debug!(?partitions, "fetched from now on");
     consumer.resume(&list(topic, partitions))
-}
-
-fn list(topic: &str, partitions: &[i32]) -> TopicPartitionList {
-    let mut list = TopicPartitionList::with_capacity(partitions.len());
-    for partition in partitions {
-        list.add_partition(topic, *partition);
-    }
-    list
 }

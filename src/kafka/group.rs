@@ -8,7 +8,7 @@ use rdkafka::{
     error::KafkaError,
 };
 
-use super::{Error, client, context::Plain, watermarks};
+use super::{Error, client, context::Plain, list::list, watermarks};
 use crate::config;
 
 /// How long one exchange with the cluster may take.
@@ -56,10 +56,7 @@ impl Group {
     /// # Errors
     /// No broker answers.
     pub async fn committed(&self, topic: &str, partitions: &[i32]) -> Result<BTreeMap<i32, i64>, Error> {
-        let mut list = TopicPartitionList::new();
-        for partition in partitions {
-            list.add_partition(topic, *partition);
-        }
+        let list = list(topic, partitions);
         self.blocking("committed offsets", move |client| {
             let list = client.committed_offsets(list, TIMEOUT)?;
             let offset = |offset| if let Offset::Offset(offset) = offset { Some(offset) } else { None };

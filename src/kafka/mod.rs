@@ -14,6 +14,7 @@ mod fetch;
 mod flow;
 mod group;
 mod identity;
+mod list;
 mod membership;
 mod meter;
 mod producer;

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     block::Shape,
-    config::Framing,
     epoch::{ColumnType, Place, SCHEMA_VERSION},
-    wire::{Piece, Pieces},
+    wire::Piece,
 };
 
 /// What a worker keeps between records: what it learned of the records' shape. One per thread.
@@ -153,10 +152,7 @@ impl<'a> Filling<'a> {
             );
             return told(Outcome::Diverted);
         }
-        let pieces = match self.decoder.schema.framing {
-            Framing::Delimited => Pieces::delimited(payload),
-            Framing::Confluent => Pieces::confluent(payload),
-        };
+        let pieces = self.schema().pieces(payload);
         for piece in pieces {
             told(match piece {
                 Piece::Record { index, at, bytes } => self.record(message, payload, index, at, at + bytes.len()),

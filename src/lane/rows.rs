@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use super::{Block, Decoder, Diverted, Lane, Message, Outcome, Reason, Schema};
-use crate::{
-    config::Framing,
-    wire::{Piece, Pieces},
-};
+use crate::wire::Piece;
 
 /// A record that became a row of some table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +31,7 @@ impl RowSource {
             let mut outcomes = Vec::new();
             lane.fill(&mut decoder).push_with(message, |outcome| outcomes.push(outcome));
             let payload = message.payload.unwrap_or_default();
-            let pieces = match schema.framing {
-                Framing::Delimited => Pieces::delimited(payload),
-                Framing::Confluent => Pieces::confluent(payload),
-            };
-            for (piece, outcome) in pieces.zip(outcomes) {
+            for (piece, outcome) in schema.pieces(payload).zip(outcomes) {
                 if let Piece::Record { index, at, bytes } = piece
                     && matches!(outcome, Outcome::Placed { target: of, .. } if of == target)
                 {
@@ -103,6 +96,7 @@ impl RowSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Framing;
     use crate::epoch::load;
     use prost::encoding::{bytes, encode_varint, string, uint32, uint64};
 

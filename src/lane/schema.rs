@@ -7,6 +7,7 @@ use crate::{
     block::{Columns, Shape, Tile},
     config::Framing,
     epoch::{ColumnType, Registry},
+    wire::Pieces,
 };
 
 /// Everything that a lane needs to know, compiled once.
@@ -92,6 +93,15 @@ impl Schema {
     #[must_use]
     pub fn targets(&self) -> &[Arc<Target>] {
         &self.targets
+    }
+
+    /// What a message value holds, piece by piece, under the configured framing.
+    #[inline]
+    pub(super) fn pieces<'a>(&self, payload: &'a [u8]) -> Pieces<'a> {
+        match self.framing {
+            Framing::Delimited => Pieces::delimited(payload),
+            Framing::Confluent => Pieces::confluent(payload),
+        }
     }
 
     /// The position of the epoch of a version that fits one byte of varint.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::{Block, Target};
-use crate::block::Encoded;
+use crate::block::{Encoded, make_room};
 
 /// Sealed sections, one behind the other.
 #[derive(Debug, Default)]
@@ -25,10 +25,7 @@ impl Sections {
         if body.is_empty() {
             *body = section.body;
         } else {
-            // By half, as doubling would reserve as much again as is there.
-            if body.capacity() - body.len() < section.body.len() {
-                body.reserve_exact(section.body.len().max(body.len() / 2));
-            }
+            make_room(body, section.body.len());
             body.extend_from_slice(&section.body);
         }
     }

@@ -2,21 +2,13 @@
 //! definition than divert them.
 
 use super::Filling;
-use crate::{
-    config::Framing,
-    epoch::SCHEMA_VERSION,
-    wire::{Piece, Pieces},
-};
+use crate::{epoch::SCHEMA_VERSION, wire::Piece};
 
 impl Filling<'_> {
     /// The first `schema_version` in a message that has no definition, among the records whose version can be read.
     #[must_use]
     pub fn unknown_epoch(&self, payload: &[u8]) -> Option<u32> {
-        let pieces = match self.schema().framing {
-            Framing::Delimited => Pieces::delimited(payload),
-            Framing::Confluent => Pieces::confluent(payload),
-        };
-        pieces.filter_map(|piece| self.unknown(&piece)).next()
+        self.schema().pieces(payload).find_map(|piece| self.unknown(&piece))
     }
 
     fn unknown(&self, piece: &Piece<'_>) -> Option<u32> {
