@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, PoisonError, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -12,7 +12,7 @@ use rdkafka::{
     types::RDKafkaErrorCode,
 };
 
-use super::{Error, Watermarks, context::Group, identity, list::list, watermarks};
+use super::{Error, Membership, Watermarks, context::Group, identity, list::list, membership::membership, watermarks};
 use crate::delivery::Entry;
 
 /// How often a look is repeated while a transaction over the offsets is open.
@@ -108,6 +108,20 @@ impl Offsets {
         if let Some(consumer) = self.consumer.upgrade() {
             consumer.context().again.lock().unwrap_or_else(PoisonError::into_inner).insert(partition);
         }
+    }
+
+    /// Has the consumer leave the group for good and join it again, so that the group divides up all partitions anew. Those
+    /// that this member has are revoked on the way.
+    pub fn rejoin(&self) {
+        if let Some(consumer) = self.consumer.upgrade() {
+            consumer.context().rejoin.store(true, Ordering::Release);
+        }
+    }
+
+    /// What this member is in the group at the moment; `None` while it is none.
+    #[must_use]
+    pub fn membership(&self) -> Option<Membership> {
+        membership(&*self.consumer.upgrade()?)
     }
 
     /// What there is of these partitions.

@@ -58,6 +58,7 @@ impl Consumer {
             listener,
             flow: Flow::new(client::QUEUES_BYTES as u64, client::queue_bytes(&properties)),
             again: Mutex::default(),
+            rejoin: AtomicBool::default(),
             tells_all: properties.get("group.protocol") == Some("consumer"),
             consumer: OnceLock::new(),
         };
@@ -108,8 +109,8 @@ fn serve(consumer: &BaseConsumer<Group>, stop: &AtomicBool) {
         match consumer.poll(POLL) {
             // Nothing of the group's waits to be heard: what is done now is no answer to it.
             None => {
-                if let Err(error) = group.retake(consumer) {
-                    listener.fatal(Error::new("retake", &*group.brokers, &error));
+                if let Err(error) = group.retake(consumer).and_then(|()| group.rejoin(consumer)) {
+                    listener.fatal(Error::new("partitions", &*group.brokers, &error));
                     break;
                 }
             }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rdkafka::{
@@ -86,6 +89,8 @@ pub(super) struct Group {
     pub(super) flow: Flow,
     /// Partitions that are to be taken once more: see [`super::Offsets::retake`].
     pub(super) again: Mutex<BTreeSet<i32>>,
+    /// The member is to leave and to join again: see [`super::Offsets::rejoin`].
+    pub(super) rejoin: AtomicBool,
     /// The group tells of each change of hands, however short.
     pub(super) tells_all: bool,
     /// The consumer itself: a queue can only be split off through its `Arc`.
@@ -149,6 +154,20 @@ impl Group {
         let mut list = list(&self.topic, &partitions);
         self.revoke(consumer, &list)?;
         self.assign(consumer, &mut list)
+    }
+
+    /// Leaves the group and joins it again, if that was asked for.
+    ///
+    /// # Errors
+    /// librdkafka takes no subscription any more.
+    pub(super) fn rejoin(&self, consumer: &BaseConsumer<Self>) -> KafkaResult<()> {
+        if !self.rejoin.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        // A static member that ends stays a member; one that unsubscribes leaves. librdkafka joins again once it has left,
+        // after the partitions were revoked by callback.
+        consumer.unsubscribe();
+        consumer.subscribe(&[&self.topic])
     }
 
     fn revoke(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> KafkaResult<()> {

@@ -1,6 +1,10 @@
 //! The consumer group as others left it: who is in it, and what it has committed.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use rdkafka::{
     Offset, TopicPartitionList,
@@ -8,7 +12,7 @@ use rdkafka::{
     error::KafkaError,
 };
 
-use super::{Error, client, context::Plain, list::list, watermarks};
+use super::{Error, assignment, client, context::Plain, list::list, watermarks};
 use crate::config;
 
 /// How long one exchange with the cluster may take.
@@ -28,9 +32,10 @@ impl Group {
     /// # Errors
     /// The properties are not valid.
     pub fn new(kafka: &config::Kafka) -> Result<Self, Error> {
-        let client = client::common(kafka)
-            .set("group.id", &kafka.group)
-            .set("enable.auto.commit", "false")
+        let mut properties = client::common(kafka);
+        // It looks on, and is nobody's twin.
+        properties.set("group.id", &kafka.group).set("enable.auto.commit", "false").remove("group.instance.id");
+        let client = properties
             .create_with_context(Plain::default())
             .map_err(|error| Error::new("client", &*kafka.brokers, &error))?;
         let (brokers, name) = (kafka.brokers.as_str().into(), kafka.group.as_str().into());
@@ -47,6 +52,27 @@ impl Group {
             let groups = client.fetch_group_list(Some(&name), TIMEOUT)?;
             let own = groups.groups().iter().filter(|group| group.name() == &*name);
             Ok(own.map(|group| group.members().len()).sum())
+        })
+        .await
+    }
+
+    /// Which of these partitions no member has; `None` while the group is dividing them up, or isn't there. For groups
+    /// of the classic protocol.
+    ///
+    /// # Errors
+    /// No broker answers.
+    pub async fn unowned(&self, topic: &str, partitions: BTreeSet<i32>) -> Result<Option<BTreeSet<i32>>, Error> {
+        let (name, topic) = (Arc::clone(&self.name), topic.to_owned());
+        self.blocking("owners of partitions", move |client| {
+            let groups = client.fetch_group_list(Some(&name), TIMEOUT)?;
+            let stable = groups.groups().iter().find(|group| group.name() == &*name && group.state() == "Stable");
+            Ok(stable.and_then(|group| {
+                group.members().iter().try_fold(partitions, |mut left, member| {
+                    let owned = assignment::partitions(member.assignment()?, &topic)?;
+                    left.retain(|partition| !owned.contains(partition));
+                    Some(left)
+                })
+            }))
         })
         .await
     }

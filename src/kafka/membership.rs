@@ -11,7 +11,7 @@ use super::context::Group;
 
 /// The member's name and the generation, or epoch, of the group that it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Membership {
+pub struct Membership {
     member: String,
     generation: i32,
 }
@@ -35,7 +35,8 @@ pub(super) fn stamp(consumer: &BaseConsumer<Group>) -> Option<ConsumerGroupMetad
     (before == after && !consumer.assignment_lost()).then_some(stamp)
 }
 
-fn membership(consumer: &BaseConsumer<Group>) -> Option<Membership> {
+/// `None` while the consumer is no member.
+pub(super) fn membership(consumer: &BaseConsumer<Group>) -> Option<Membership> {
     // SAFETY: the client lives as long as the reference; the copy is given back once, after its text was copied.
     unsafe {
         let metadata = c::rd_kafka_consumer_group_metadata(consumer.client().native_ptr());

@@ -5,6 +5,7 @@
 //! whoever was given it, and stay where librdkafka put them.
 
 mod admin;
+mod assignment;
 mod client;
 mod commit;
 mod consumer;
@@ -31,6 +32,7 @@ pub use consumer::{Consumer, ConsumerOptions};
 pub use error::Error;
 pub use fetch::{Fetched, Fetcher};
 pub use group::Group;
+pub use membership::Membership;
 pub use producer::Producer;
 pub use queue::{Polled, Queue, Value};
 pub use rebalance::{End, Listener, Sight, Start};

@@ -35,6 +35,7 @@ mod splitter;
 mod start;
 mod takeover;
 mod tenure;
+mod unowned;
 mod worker;
 mod writer;
 

@@ -22,6 +22,7 @@ use super::{
     report::Report,
     shutdown::Asked,
     start::{self, Start},
+    unowned,
     worker::{Equipment, Worker},
     writer::Writer,
 };
@@ -203,6 +204,11 @@ impl Running {
         let options = ConsumerOptions { partitions: start.watermarks.len(), report_ends };
         let group = Box::new(Group { events: events.clone() });
         let consumer = Consumer::join(&config.kafka, options, group).map_err(RunError::Kafka)?;
+        if unowned::may_be(&config.kafka) {
+            let group = kafka::Group::new(&config.kafka).map_err(RunError::Kafka)?;
+            let partitions = start.watermarks.iter().map(|marks| marks.partition).collect();
+            beside.spawn(unowned::watch(group, consumer.offsets(), topic.clone(), partitions));
+        }
         let ledger: Arc<dyn Ledger> = match exactly_once {
             Some(_) => {
                 tokio::spawn(watch_topic(start.admin, topic.clone(), events.clone()));

@@ -34,5 +34,6 @@ mod servers;
 mod setup;
 mod support;
 mod topic;
+mod unowned;
 #[path = "../wire_cases/mod.rs"]
 mod wire_cases;
