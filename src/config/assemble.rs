@@ -58,6 +58,7 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             rows: values.number("batch.rows"),
             bytes: values.size("batch.bytes"),
             age: values.span("batch.age"),
+            max_inserts_per_second: values.number("batch.max_inserts_per_second"),
         },
         limits: Limits {
             memory_bytes: values.size("limits.memory"),

@@ -108,6 +108,8 @@ pub struct Batch {
     pub bytes: usize,
     /// Age of the oldest message.
     pub age: Duration,
+    /// Inserts of a table that age may make begin in a second.
+    pub max_inserts_per_second: u64,
 }
 
 /// Bounds of the process.

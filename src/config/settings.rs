@@ -163,6 +163,9 @@ pub static ALL: &[Setting] = &[
              partition is not read to its end, and longer still while inserts can't keep up, so that parts grow instead of \
              their number.",
         ),
+    of("batch.max_inserts_per_second", Kind::Number { min: 1, max: 100_000 }, Preset::Text("20")).doc(
+        "Inserts into one table that this process may begin in a second because of `batch.age`: where it reads more partitions          than this in a second of age, the age grows with their number, and with it the time until a row can be read.          Batches that are full don't wait for it.",
+    ),
     of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
         "Open and closed batches of all partitions together: above it no message is read until an insert is done. Counted beside \
          it: up to 64 MiB of the Kafka client's queues over all partitions, more only where a single message is larger; and \

@@ -19,6 +19,7 @@ use super::{
     budget::{Budget, Share},
     committer::{Committer, Ledger, owned},
     event::{Closed, Control, Event, Events, Fatal, Found, Unfinished},
+    pace::Pace,
     partition::Partition,
     proof::Proof,
     report::Report,
@@ -69,6 +70,7 @@ pub(super) struct Coordinator {
     pub(super) finishing: bool,
     pub(super) settled: watch::Sender<BTreeSet<i32>>,
     pub(super) budget: Arc<Budget>,
+    pub(super) pace: Arc<Pace>,
     /// Partitions that don't fetch at the moment.
     pub(super) paused: usize,
 }
@@ -85,6 +87,7 @@ pub(super) struct Parts {
     pub(super) proof: Arc<Proof>,
     pub(super) report: Arc<Report>,
     pub(super) budget: Arc<Budget>,
+    pub(super) pace: Arc<Pace>,
 }
 
 impl Coordinator {
@@ -95,7 +98,8 @@ impl Coordinator {
         events: Events,
         receiver: mpsc::Receiver<Event>,
     ) -> (Self, watch::Receiver<BTreeSet<i32>>) {
-        let Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget } = parts;
+        let Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget, pace } =
+            parts;
         let splitter = Arc::new(Splitter {
             writer: writer.clone(),
             messages,
@@ -125,6 +129,7 @@ impl Coordinator {
             finishing: false,
             settled,
             budget,
+            pace,
             paused: 0,
         };
         (coordinator, seen)

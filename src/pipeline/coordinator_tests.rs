@@ -47,12 +47,13 @@ impl Bench {
         let proof = Arc::new(proof);
         let telemetry = Arc::new(Telemetry::new());
         let report = Report::new(telemetry.clone(), Arc::new(Health::default()), "b:1");
-        let budget = Budget::new(usize::MAX);
+        let (budget, pace) = (Budget::new(usize::MAX), Pace::new(20));
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
             limits: Limits::new(
-                config::Batch { rows, bytes: 1 << 30, age: Duration::from_millis(50) },
+                config::Batch { rows, bytes: 1 << 30, age: Duration::from_millis(50), max_inserts_per_second: 20 },
+                pace.clone(),
                 config::UnknownEpoch::Divert,
             ),
             budget: budget.clone(),
@@ -60,10 +61,12 @@ impl Bench {
             telemetry: telemetry.clone(),
         };
         let workers = (0..2).map(|number| Worker::start(number, equipment.clone()).expect("a thread")).collect();
-        let writer = Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone(), proof.clone());
+        let writer =
+            Writer::new(Box::new(server.clone()), 4, events.clone(), report.clone(), proof.clone(), pace.clone());
         let (ledger, messages, schema) = (Arc::new(offsets.clone()), Arc::new(Records), equipment.schema.clone());
+        let topic = "t".into();
         let parts =
-            Parts { topic: "t".into(), exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
+            Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget, pace };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         Self { events, server, offsets, telemetry, settled, task: tokio::spawn(coordinator.run()) }
     }

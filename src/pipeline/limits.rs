@@ -1,7 +1,8 @@
 //! When a lane closes its batch.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
+use super::pace::Pace;
 use crate::{
     config::{self, UnknownEpoch},
     telemetry::Closed,
@@ -11,21 +12,22 @@ use crate::{
 const BACKLOG_AGE: u32 = 10;
 
 /// A batch is full at rows or bytes, and due at an age: whichever is first.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Limits {
     batch: config::Batch,
+    pace: Arc<Pace>,
     /// A partition waits before a record of an epoch without a definition.
     pub(super) holds: bool,
 }
 
 impl Limits {
-    pub(super) const fn new(batch: config::Batch, unknown_epoch: UnknownEpoch) -> Self {
-        Self { batch, holds: matches!(unknown_epoch, UnknownEpoch::Hold) }
+    pub(super) const fn new(batch: config::Batch, pace: Arc<Pace>, unknown_epoch: UnknownEpoch) -> Self {
+        Self { batch, pace, holds: matches!(unknown_epoch, UnknownEpoch::Hold) }
     }
 
     /// Whether no further message should go into the batch, and why.
-    pub(super) const fn full(&self, rows: u64, bytes: usize) -> Option<Closed> {
-        if rows >= self.batch.rows {
+    pub(super) fn full(&self, rows: u64, bytes: usize) -> Option<Closed> {
+        if rows >= self.pace.rows(self.batch.rows) {
             Some(Closed::Rows)
         } else if bytes >= self.batch.bytes {
             Some(Closed::Bytes)
@@ -37,7 +39,8 @@ impl Limits {
     /// When a batch whose oldest message came at `opened` is to be closed. As long as the partition is not read to its end,
     /// what is late is the backlog, and larger parts make that shorter.
     pub(super) fn due(&self, opened: Instant, at_end: bool) -> Instant {
-        opened + self.batch.age * if at_end { 1 } else { BACKLOG_AGE }
+        let age = if at_end { self.batch.age } else { self.batch.age * BACKLOG_AGE };
+        opened + self.pace.age(age)
     }
 }
 
@@ -49,13 +52,20 @@ mod tests {
 
     #[test]
     fn whichever_is_first() {
-        let limits =
-            Limits::new(config::Batch { rows: 10, bytes: 1000, age: Duration::from_secs(1) }, UnknownEpoch::Divert);
-        assert_eq!(limits.full(9, 999), None);
-        assert_eq!(limits.full(10, 0), Some(Closed::Rows));
+        let batch =
+            config::Batch { rows: 10_000, bytes: 1000, age: Duration::from_secs(1), max_inserts_per_second: 20 };
+        let pace = Pace::new(batch.max_inserts_per_second);
+        let limits = Limits::new(batch, pace.clone(), UnknownEpoch::Divert);
+        assert_eq!(limits.full(9999, 999), None);
+        assert_eq!(limits.full(10_000, 0), Some(Closed::Rows));
         assert_eq!(limits.full(0, 1000), Some(Closed::Bytes));
         let opened = Instant::now();
         assert_eq!(limits.due(opened, true) - opened, Duration::from_secs(1));
         assert_eq!(limits.due(opened, false) - opened, Duration::from_secs(10));
+        pace.read(100);
+        assert_eq!(limits.due(opened, true) - opened, Duration::from_secs(5));
+        assert_eq!(limits.due(opened, false) - opened, Duration::from_secs(10));
+        pace.refuse(10_000, opened);
+        assert_eq!(limits.full(5000, 0), Some(Closed::Rows));
     }
 }

@@ -21,6 +21,7 @@ mod gate;
 mod group;
 mod limits;
 mod outdated;
+mod pace;
 mod partition;
 mod proof;
 mod pulse;

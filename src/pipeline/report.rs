@@ -76,6 +76,9 @@ impl Report {
         if let Some(silent) = say(&mut state, about.class(), table) {
             let what = match about {
                 About::Server => "insert failed; it is repeated until it is acknowledged",
+                About::Memory => {
+                    "the server has no memory for this block at the moment; the insert is repeated until it is acknowledged"
+                }
                 About::Table => {
                     "the table takes no rows at the moment; the insert is repeated until it is acknowledged"
                 }
@@ -279,7 +282,7 @@ fn subject(about: About, table: &str) -> Option<Subject> {
     let table = table.to_owned();
     Some(match about {
         About::Server => Subject::Server,
-        About::Table => Subject::Table(table),
+        About::Table | About::Memory => Subject::Table(table),
         About::Schema => Subject::Schema(table),
         About::Account => Subject::Account(table),
         About::Rows => return None,

@@ -17,6 +17,7 @@ use super::{
     group::Group,
     limits::Limits,
     outdated,
+    pace::Pace,
     proof::Proof,
     pulse,
     report::Report,
@@ -177,11 +178,11 @@ impl Running {
         let topic: Arc<str> = config.kafka.topic.as_str().into();
         let (events, receiver) = mpsc::channel(QUEUE);
         let report = Report::new(telemetry.clone(), health.clone(), &config.kafka.brokers);
-        let budget = Budget::new(config.limits.memory_bytes);
+        let (budget, pace) = (Budget::new(config.limits.memory_bytes), Pace::new(config.batch.max_inserts_per_second));
         let equipment = Equipment {
             schema: start.schema.clone(),
             topic: topic.clone(),
-            limits: Limits::new(config.batch, config.unknown_epoch),
+            limits: Limits::new(config.batch, pace.clone(), config.unknown_epoch),
             budget: budget.clone(),
             events: events.clone(),
             telemetry: telemetry.clone(),
@@ -198,7 +199,8 @@ impl Running {
         let mut beside = JoinSet::new();
         beside.spawn(pulse::watch(start.client.clone(), report.clone()));
         let sink = Box::new(start.client);
-        let writer = Writer::new(sink, config.clickhouse.writers, events.clone(), report.clone(), proof.clone());
+        let (proofs, writers) = (proof.clone(), config.clickhouse.writers);
+        let writer = Writer::new(sink, writers, events.clone(), report.clone(), proofs, pace.clone());
         // What a former owner may have sent ends where it ended, also where nothing comes after it.
         let report_ends = report_ends || exactly_once.is_some();
         let options = ConsumerOptions { partitions: start.watermarks.len(), report_ends };
@@ -218,7 +220,8 @@ impl Running {
         };
         let messages = Arc::new(Fetcher::new(&config.kafka));
         let schema = start.schema;
-        let parts = Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget };
+        let parts =
+            Parts { topic, exactly_once, workers, writer, schema, messages, ledger, proof, report, budget, pace };
         let (coordinator, settled) = Coordinator::new(parts, events.clone(), receiver);
         tracing::info!(topic = config.kafka.topic, group = config.kafka.group, "joining the group");
         Ok(Self { consumer, coordinator: tokio::spawn(coordinator.run()), events, settled, _beside: beside })

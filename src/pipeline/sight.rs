@@ -22,6 +22,7 @@ impl Coordinator {
 
     /// Tells the gauges and whoever waits for the end.
     pub(super) fn publish(&self) {
+        self.pace.read(self.partitions.len());
         for (number, partition) in &self.partitions {
             if let Some(lag) = partition.lag() {
                 self.report.telemetry.lag(&self.topic, *number, lag);

@@ -11,6 +11,8 @@ use crate::{
     lane::Block,
 };
 
+const MEMORY_LIMIT_EXCEEDED: i32 = 241;
+
 impl Sink for Client {
     fn insert<'a>(
         &'a self,
@@ -33,6 +35,7 @@ impl Sink for Client {
 
 fn about(error: &Error) -> About {
     match error.class() {
+        Class::Retry if error.code() == Some(MEMORY_LIMIT_EXCEEDED) => About::Memory,
         // An answer without a code didn't come from the table.
         Class::Retry if error.code().is_none() => About::Server,
         Class::Retry => About::Table,

@@ -218,10 +218,9 @@ impl Lanes {
             return false;
         }
         let now = Instant::now();
-        let limits = self.equipment.limits;
         let mut closed = false;
         for index in 0..self.seats.len() {
-            if self.seats[index].due(&limits).is_some_and(|due| due <= now) {
+            if self.seats[index].due(&self.equipment.limits).is_some_and(|due| due <= now) {
                 closed |= self.close(index, Closed::Age);
             }
         }

@@ -4,6 +4,7 @@ use super::{
     super::{
         event::{Closed as Batch, QUEUE},
         fake::{Queue, eventually, schema},
+        pace::Pace,
     },
     *,
 };
@@ -34,7 +35,11 @@ impl Bench {
         let equipment = Equipment {
             schema: schema(),
             topic: "t".into(),
-            limits: Limits::new(config::Batch { rows, bytes: 1 << 30, age }, unknown_epoch),
+            limits: Limits::new(
+                config::Batch { rows, bytes: 1 << 30, age, max_inserts_per_second: 20 },
+                Pace::new(20),
+                unknown_epoch,
+            ),
             budget: budget.clone(),
             events,
             telemetry: telemetry.clone(),

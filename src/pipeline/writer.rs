@@ -10,20 +10,31 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use tokio::sync::{Semaphore, watch};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::Instant as Time,
+};
 
 use super::{
     budget::Share,
     event::{Event, Events},
     gate::{Gate, Pass},
+    pace::Pace,
     proof::Proof,
     report::Report,
     tenure::Tenure,
 };
 use crate::{delivery::Range, lane::Block};
+
+/// How long the server may have no memory for a block before it is taken apart, as one that it refuses for its rows. By then
+/// no attempt is on its way any more that this process or a former owner of the partition began, at least not within the
+/// time-outs that either side has by default; one that lands all the same would double rows.
+const STARVED: Duration = Duration::from_secs(600);
+/// Blocks up to this are not made smaller for want of memory.
+const SMALL: u64 = 4096;
 
 /// Where blocks go.
 pub(super) trait Sink: Send + Sync + 'static {
@@ -52,6 +63,8 @@ pub(super) enum About {
     Server,
     /// The server can't take anything for this table at the moment.
     Table,
+    /// The server has no memory for this block at the moment.
+    Memory,
     /// The table is not what the blocks are made for.
     Schema,
     /// The account, or something else that only an operator mends.
@@ -65,7 +78,7 @@ impl About {
     pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Server => "connection",
-            Self::Table => "retry",
+            Self::Table | Self::Memory => "retry",
             Self::Schema => "schema",
             Self::Account => "fatal",
             Self::Rows => "split",
@@ -109,6 +122,7 @@ pub(super) struct Writer {
     events: Events,
     report: Arc<Report>,
     proof: Arc<Proof>,
+    pace: Arc<Pace>,
 }
 
 impl Writer {
@@ -119,6 +133,7 @@ impl Writer {
         events: Events,
         report: Arc<Report>,
         proof: Arc<Proof>,
+        pace: Arc<Pace>,
     ) -> Arc<Self> {
         Arc::new(Self {
             sink,
@@ -128,6 +143,7 @@ impl Writer {
             events,
             report,
             proof,
+            pace,
         })
     }
 
@@ -156,6 +172,7 @@ impl Writer {
         token: &str,
         stop: &mut watch::Receiver<bool>,
     ) -> Placing {
+        let mut starved: Option<Time> = None;
         loop {
             let leave = tokio::select! {
                 biased;
@@ -166,7 +183,13 @@ impl Writer {
             match self.attempt(tenure, block, token, leave).await {
                 Ok(()) => return Placing::Placed,
                 Err(Refusal { about: About::Rows, cause }) => return Placing::Refused(cause),
-                Err(_) => {}
+                Err(Refusal { about: About::Memory, cause }) if block.rows > SMALL => {
+                    if starved.get_or_insert_with(Time::now).elapsed() >= STARVED {
+                        return Placing::Refused(cause);
+                    }
+                }
+                // What became of it may be unknown: from here on it is seen whether that changes.
+                Err(_) => starved = None,
             }
         }
     }
@@ -187,9 +210,17 @@ impl Writer {
             }
             Err(Refusal { about, cause }) => {
                 self.report.refused(tenure, block, *about, cause);
+                if *about == About::Memory
+                    && let Some(rows) = self.pace.refuse(block.rows, Instant::now())
+                {
+                    tracing::warn!(
+                        rows,
+                        "batches are closed at fewer rows, as the server ran out of memory; twice as many are tried after a minute"
+                    );
+                }
                 match about {
                     About::Server => leave.server.failed(),
-                    About::Table | About::Schema | About::Account => {
+                    About::Table | About::Memory | About::Schema | About::Account => {
                         leave.server.succeeded();
                         leave.table.failed();
                     }

@@ -27,11 +27,16 @@ impl Bench {
         let (events, receiver) = mpsc::channel(4096);
         let (server, health) = (Server::default(), Arc::new(Health::default()));
         let report = Report::new(Arc::new(Telemetry::new()), health.clone(), "b:1");
-        let writer = Writer::new(Box::new(server.clone()), slots, events, report, Arc::new(Proof::not_needed()));
+        let writer =
+            Writer::new(Box::new(server.clone()), slots, events, report, Arc::new(Proof::not_needed()), Pace::new(20));
         Self { writer, server, events: receiver, budget: Budget::new(1), health, stop: watch::Sender::new(false) }
     }
 
     fn send(&self, table: &str, batch: u64) -> JoinHandle<()> {
+        self.send_rows(table, batch, 10)
+    }
+
+    fn send_rows(&self, table: &str, batch: u64, rows: u64) -> JoinHandle<()> {
         let target = Arc::new(Target { table: table.into(), epoch: None, columns: Vec::new() });
         let body = Bytes::from_static(b"block");
         let parcel = Parcel {
@@ -40,7 +45,7 @@ impl Bench {
             range: Range { first: 0, next: 1 },
             token: format!("{table}/{batch}"),
             share: self.budget.seal(body.len()),
-            block: Block { target, rows: 10, body, native_bytes: 5 },
+            block: Block { target, rows, body, native_bytes: 5 },
             stop: self.stop.subscribe(),
         };
         tokio::spawn(self.writer.clone().deliver(parcel))
@@ -62,7 +67,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn a_block_is_repeated_until_it_is_taken_however_long_that_is() {
-    for about in [About::Server, About::Table, About::Schema, About::Account] {
+    for about in [About::Server, About::Table, About::Memory, About::Schema, About::Account] {
         let mut bench = Bench::new(4);
         bench.server.answer("t", Some(about));
         bench.send("t", 7);
@@ -106,6 +111,31 @@ async fn a_table_out_of_order_holds_up_no_other() {
         assert_eq!(bench.settled().len(), 20, "{about:?}");
         assert_eq!(bench.server.attempts("well"), (0, 20));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_that_the_server_has_no_memory_for_is_handed_on_after_ten_minutes_if_it_is_large() {
+    let mut bench = Bench::new(1);
+    for table in ["t", "small"] {
+        bench.server.answer(table, Some(About::Memory));
+    }
+    bench.send_rows("small", 1, SMALL);
+    let large = bench.send_rows("t", 2, SMALL + 1);
+    sleep(Duration::from_secs(300)).await;
+    // What became of this attempt isn't known: the ten minutes begin anew.
+    bench.server.answer("t", Some(About::Server));
+    sleep(Duration::from_secs(60)).await;
+    bench.server.answer("t", Some(About::Memory));
+    sleep(Duration::from_secs(590)).await;
+    assert!(bench.events.try_recv().is_err() && !large.is_finished());
+    sleep(Duration::from_secs(60)).await;
+    let Ok(Event::Refused(parcel)) = bench.events.try_recv() else { panic!("not handed on") };
+    assert_eq!(parcel.batch, 2);
+    sleep(HOUR).await;
+    assert_eq!(bench.settled(), vec![], "the small one is repeated");
+    bench.server.answer("small", None);
+    sleep(Duration::from_secs(15)).await;
+    assert_eq!(bench.settled(), vec![(1, true)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use crate::{
     proxy::Mode,
     run::{Rows, before_clickhouse, rows, wait_for_rows},
     support::bench,
+    topic::message,
 };
 
 /// Waits until `/readyz` has a status, and gives what it says.
@@ -105,4 +106,33 @@ async fn a_full_disk_a_read_only_table_and_too_many_parts_cost_neither_a_row_nor
     let rebalances = ["assigned", "revoked", "lost", "foreign"]
         .map(|event| ingest.metric(&format!("xtcp_ingest_rebalances_total{{event=\"{event}\"}}")).unwrap_or(0.0));
     assert_eq!(rebalances, [1.0, 0.0, 0.0, 0.0], "{}", ingest.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_memory_is_sent_smaller_batches_and_no_row_is_lost() {
+    const ROWS: u64 = 9000;
+    let (database, topic) = bench("memory", 1).await;
+    let inserts = Arc::new(AtomicUsize::new(0));
+    let count = inserts.clone();
+    let interposer = Interposer::new(move |statement| match statement.contains("xtcp_flat_records_v2") {
+        true if statement.contains("query=INSERT") && count.fetch_add(1, Ordering::SeqCst) == 0 => {
+            Answer::Refuse(241, "(total) memory limit exceeded")
+        }
+        _ => Answer::Forward,
+    });
+    let settings = [("CLICKHOUSE_URL", interposer.url.as_str()), ("BATCH_AGE", "2s")];
+    let of_many = |number: u64| message(2, number * ROWS..(number + 1) * ROWS);
+    topic.send(0, (0..3).map(of_many));
+    let mut ingest = Ingest::start(&database, &topic, &[], &settings);
+    wait_for_rows(&database, &mut ingest, 2, 3 * ROWS).await;
+    assert_eq!(ingest.lines("WARN", "batches are closed at fewer rows"), 1, "{}", ingest.log());
+    assert!(ingest.log().contains("rows=13500"), "{}", ingest.log());
+
+    // Two messages are enough now, long before the age.
+    let full = "xtcp_ingest_batches_closed_total{cause=\"rows\"}";
+    assert_eq!(ingest.metric(full).unwrap_or(0.0), 0.0);
+    topic.send(0, (3..7).map(of_many));
+    wait_for_rows(&database, &mut ingest, 2, 7 * ROWS).await;
+    assert!(ingest.metric(full).unwrap_or(0.0) >= 1.0);
+    assert_eq!(rows(&database, 2).await.rows, 7 * ROWS);
 }
