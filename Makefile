@@ -13,7 +13,7 @@ RELEASED := $(or $(CARGO_TARGET_DIR),target)/release/xtcp-ingest
 CHAOS := XTCP_DEV_DIR=$(DEV_DIR)/chaos BINARY=$(BINARY) $(PYTHON) -m chaos
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak compare server-cost flat latency bench-check test-memory up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
+.PHONY: help demo test lint soak compare server-cost flat latency roll bench-check test-memory up down clean-dev test-dev chaos chaos-ci test-chaos test-intents python build release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ flat: python release ## measure the costs that must stay flat, into docs/perform
 
 latency: python release ## measure latency at shares of what goes through at most, into docs/performance.md (ROWS, SECONDS, BACKLOG_GB, AGES)
 	@$(STACK) around $(PYTHON) -m latency $(RELEASED) docs/performance.md
+
+roll: python release ## restart three processes one after the other over a live topic, and see what partitions feel of it, into docs/delivery.md (RATE)
+	@$(STACK) around $(PYTHON) -m roll $(RELEASED) docs/delivery.md
 
 bench-check: python release ## compare the speed relative to prost with the floor on record
 	@$(PYTHON) -m floor $(RELEASED) benches/floor.json

@@ -15,7 +15,7 @@ from trial.product import Product, say
 from trial.trouble import Trouble
 
 from . import tables
-from .material import Meter
+from .material import Meter, arrange
 
 ROWS = int(os.environ.get("ROWS", "262144"))
 PASSES = int(os.environ.get("PASSES", "2"))
@@ -31,6 +31,7 @@ def study(binary, page):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         product.generate("--rows", str(ROWS), "--mix", f"e{NEWEST}=1", "--now", now, "--seed", "7")
         product.run()
+        arrange(product.name)
         meter = Meter(server, product.name)
         lines = [f"{ROWS:,} rows of epoch {NEWEST} for each figure, the least of {PASSES} passes; {pages.conditions()}.", ""]
         for what in (tables.sizes, tables.bodies, tables.definitions):

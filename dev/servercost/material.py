@@ -19,18 +19,28 @@ def key(database):
     )[0]["k"]
 
 
-def blocks(database, rows, of, order=ARRIVAL, section=None):
+def arrange(database):
+    """Numbers the rows as they arrive, in a table where a range of them is found at once."""
+    clickhouse.execute(
+        f"CREATE TABLE {database}.arrival ENGINE = MergeTree ORDER BY arrived SETTINGS index_granularity = 1024 AS "
+        f"SELECT *, toUInt64(rowNumberInAllBlocks()) AS arrived FROM (SELECT * FROM {database}.{SOURCE} {ARRIVAL}) "
+        "SETTINGS max_threads = 1"
+    )
+
+
+def blocks(database, rows, of, order="ORDER BY arrived", section=None):
     """`of` bodies of so many rows; each of one Native block, or of sections of fewer rows."""
-    bodies = []
-    for number in range(of):
-        body = b""
-        for start in range(0, rows, section or rows):
-            body += clickhouse.execute(
-                f"SELECT * FROM (SELECT * FROM {database}.{SOURCE} {ARRIVAL} LIMIT {rows} OFFSET {number * rows}) {order} "
-                f"LIMIT {section or rows} OFFSET {start} SETTINGS max_block_size = 1000000, max_threads = 1 FORMAT Native"
+    return [
+        b"".join(
+            clickhouse.execute(
+                f"SELECT * EXCEPT (arrived) FROM {database}.arrival WHERE arrived >= {start} "
+                f"AND arrived < {start + (section or rows)} {order} "
+                "SETTINGS max_block_size = 1000000, preferred_block_size_bytes = 0, max_threads = 1 FORMAT Native"
             )
-        bodies.append(body)
-    return bodies
+            for start in range(number * rows, (number + 1) * rows, section or rows)
+        )
+        for number in range(of)
+    ]
 
 
 def table(database, name, change=lambda ddl: ddl):

@@ -17,7 +17,7 @@ def demo(binary):
     with Product(binary, "demo") as product:
         say("creating the tables and the topic")
         product.create()
-        say(f"sending {int(ROWS):,} records of five layouts, and every fault")
+        say(f"sending {int(ROWS):,} records of every layout, and every fault")
         sent = product.generate("--rows", ROWS, "--faults", MISHAPS, "--oddities", MISHAPS, "--checksums")
         say("ingesting until caught up")
         seconds = product.run()

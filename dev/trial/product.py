@@ -70,9 +70,10 @@ class Product:
         _must_succeed(command, child.returncode)
         return time.monotonic() - start
 
-    def start(self, **settings):
-        """Has the topic consumed until that process is ended, with further settings by their names in the environment."""
-        return subprocess.Popen([self._binary, "run"], env={**self._environment, **settings})
+    def start(self, *arguments, **settings):
+        """Has the topic consumed until that process is ended, with further arguments, and settings by their names in the
+        environment."""
+        return subprocess.Popen([self._binary, "run", *arguments], env={**self._environment, **settings})
 
     def _call(self, arguments, **options):
         command = [self._binary, *arguments]

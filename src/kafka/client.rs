@@ -29,6 +29,7 @@ pub(super) fn common(kafka: &config::Kafka) -> ClientConfig {
 /// Properties of the consumer of a topic with that many partitions.
 pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bool) -> ClientConfig {
     let mut properties = common(kafka);
+    let is_classic = properties.get("group.protocol") != Some("consumer");
     let mut default = |name: &str, value: &str| {
         if properties.get(name).is_none() {
             properties.set(name, value);
@@ -45,9 +46,11 @@ pub(super) fn consumer(kafka: &config::Kafka, partitions: usize, report_ends: bo
     default("fetch.message.max.bytes", &(256 << 10).to_string());
     default("fetch.max.bytes", &(8 << 20).to_string());
     default("statistics.interval.ms", "2000");
-    if properties.get("group.protocol") != Some("consumer") && properties.get("partition.assignment.strategy").is_none()
-    {
-        properties.set("partition.assignment.strategy", "cooperative-sticky");
+    // In the newer protocol both are the brokers' affair, and librdkafka refuses them.
+    if is_classic {
+        default("partition.assignment.strategy", "cooperative-sticky");
+        // Members hear with a heartbeat that partitions change hands; until all have heard those stand still.
+        default("heartbeat.interval.ms", "500");
     }
     properties
         .set("group.id", &kafka.group)
@@ -100,6 +103,7 @@ mod tests {
     fn the_consumer_protocol_takes_no_assignment_strategy() {
         let properties = consumer(&kafka(&[("group.protocol", "consumer")]), 3, false);
         assert_eq!(properties.get("partition.assignment.strategy"), None);
+        assert_eq!(properties.get("heartbeat.interval.ms"), None);
         properties.create_native_config().expect("librdkafka takes the properties");
     }
 

@@ -116,7 +116,9 @@ metrics! {
 #[must_use]
 pub fn page() -> String {
     let mut page = "# Metrics\n\n<!-- Generated from src/telemetry/catalogue.rs: `UPDATE_DOCS=1 cargo test` writes it \
-                    anew. -->\n\nServed at `/metrics` in Prometheus' text format.\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n"
+                    anew. -->\n\nServed at `/metrics` in Prometheus' text format. \
+                    Rules for Prometheus that warn of what matters are in \
+                    [alerts.yaml](alerts.yaml).\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n"
         .to_owned();
     for metric in ALL {
         let kind = match metric.kind {
@@ -144,6 +146,31 @@ mod tests {
         for metric in ALL {
             assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
             assert!(metric.help.ends_with('.'), "{}", metric.name);
+        }
+    }
+
+    /// What a rule says of a metric that there isn't, Prometheus takes for "nothing is amiss".
+    #[test]
+    fn alerts_ask_for_metrics_and_labels_that_there_are() {
+        let rules: serde_json::Value = serde_saphyr::from_str(include_str!("../../docs/alerts.yaml")).expect("YAML");
+        let rules = rules["groups"][0]["rules"].as_array().expect("rules");
+        assert!(rules.len() > 5);
+        for rule in rules {
+            let expr = rule["expr"].as_str().expect("an expression");
+            assert!(rule["annotations"]["summary"].is_string() && rule["labels"]["severity"].is_string(), "{rule}");
+            let mut asked = 0;
+            for (at, _) in expr.match_indices("xtcp_ingest_") {
+                let rest = &expr[at..];
+                let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(rest.len());
+                let metric = ALL.iter().find(|metric| metric.name == &rest[..end]);
+                let metric = metric.unwrap_or_else(|| panic!("{} has no metric {}", rule["alert"], &rest[..end]));
+                if let Some(matcher) = rest[end..].strip_prefix('{') {
+                    let label = matcher.split(['=', '!']).next().expect("a label");
+                    assert!(metric.labels.contains(&label), "{} has no label {label}", metric.name);
+                }
+                asked += 1;
+            }
+            assert!(asked > 0, "{rule}");
         }
     }
 

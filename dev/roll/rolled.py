@@ -1,0 +1,130 @@
+"""A rolling restart of several processes while records are being sent, and what partitions and rows felt of it."""
+
+import contextlib
+import threading
+import time
+
+from latency.kafka_log import timestamps
+from latency.spread import quantile, waits
+from stack import paths
+from trial import clickhouse
+from trial.product import Product
+from trial.trouble import Trouble
+
+TABLE = "xtcp_flat_records_v2"
+# As the definitions have it.
+PARTITIONS = 12
+ENVELOPE = 100
+PROCESSES = 3
+# Until the first restart, between two, and after the last.
+PAUSE_SECONDS = 12.0
+# Members come one after the other, and each time partitions change hands.
+FORMED_SECONDS = 15.0
+_PATIENCE = 120
+
+
+class Rolled:
+    """One roll with the properties of one protocol of Kafka's groups."""
+
+    def __init__(self, binary, rate, properties, static):
+        self._binary = binary
+        self._rate = rate
+        self._properties = properties
+        self._static = static
+
+    def measure(self, restarts):
+        """The longest that a partition showed nothing new, and how long rows took until they could be read."""
+        with contextlib.ExitStack() as stack:
+            self._product = stack.enter_context(Product(self._binary, "roll"))
+            self._product.create()
+            # Each row then keeps the number of the part that brought it, through all merges.
+            clickhouse.execute(f"ALTER TABLE {self._table} MODIFY SETTING enable_block_number_column = 1")
+            members = [self._start(number) for number in range(PROCESSES)]
+            stack.callback(lambda: [_end(member) for member in members])
+            # A group that forms is not what is measured.
+            self._send(PARTITIONS * ENVELOPE, 1)
+            self._wait(PARTITIONS * ENVELOPE)
+            time.sleep(FORMED_SECONDS)
+            rows = round(self._rate * PAUSE_SECONDS * (PROCESSES + 1) / ENVELOPE) * ENVELOPE
+            sender = threading.Thread(
+                target=self._send, args=(rows, PARTITIONS * ENVELOPE + 1, "--rate", str(self._rate))
+            )
+            sender.start()
+            for number in range(PROCESSES):
+                time.sleep(PAUSE_SECONDS)
+                if restarts:
+                    _end(members[number])
+                    members[number] = self._start(number)
+            sender.join()
+            total = rows + PARTITIONS * ENVELOPE
+            self._wait(total)
+            return self._found(total)
+
+    def _start(self, number):
+        properties = [*self._properties, *([f"group.instance.id=member-{number}"] if self._static else [])]
+        return self._product.start(*(argument for name in properties for argument in ("--kafka-property", name)))
+
+    @property
+    def _table(self):
+        return f"{self._product.name}.{TABLE}"
+
+    def _send(self, rows, first, *more):
+        self._product.generate("--rows", str(rows), "--mix", "e2=1", "--mixed-every", "0", "--envelope", str(ENVELOPE),
+                               "--first-cookie", str(first), *more)
+
+    def _wait(self, rows):
+        end = time.monotonic() + _PATIENCE
+        while (found := clickhouse.rows(f"SELECT count() AS n FROM {self._table}")[0]["n"]) < rows:
+            if time.monotonic() > end:
+                raise Trouble(f"{found:,} of {rows:,} rows after {_PATIENCE} s")
+            time.sleep(0.2)
+
+    def _found(self, rows):
+        counts = clickhouse.rows(f"SELECT count() AS n, uniqExact(inet_diag_msg_socket_cookie) AS one FROM {self._table}")[0]
+        if (counts["n"], counts["one"]) != (rows, rows):
+            raise Trouble(f"{rows:,} rows were sent; {counts['n']:,} are there, of which {counts['one']:,} differ")
+        clickhouse.execute("SYSTEM FLUSH LOGS")
+        visible = {
+            row["block"]: row["at"] / 1e6
+            for row in clickhouse.rows(
+                "SELECT toUInt64(splitByChar('_', part_name)[2]) AS block, toUnixTimestamp64Micro(event_time_microseconds) AS at "
+                f"FROM system.part_log WHERE database = '{self._product.name}' AND table = '{TABLE}' "
+                "AND event_type = 'NewPart' AND error = 0"
+            )
+        }
+        message = f"intDiv(inet_diag_msg_socket_cookie - 1, {ENVELOPE})"
+        brought = [
+            (row["block"], row["message"], row["n"])
+            for row in clickhouse.rows(
+                f"SELECT _block_number AS block, {message} AS message, count() AS n FROM {self._table} GROUP BY block, message"
+            )
+        ]
+        sent = timestamps(paths.MADE / "kafka", self._product.name, PARTITIONS)
+        # The generator begins anew with its first partition each time, and the first call sent one message to each.
+        found = waits(sent, visible, brought, PARTITIONS)
+        return {
+            "rows": rows,
+            "standstill": max(standstills(visible, brought).values()),
+            "p50": quantile(found, 0.5),
+            "p99": quantile(found, 0.99),
+            "longest": max(seconds for seconds, _ in found),
+        }
+
+
+def standstills(visible, brought):
+    """By partition the longest time between two parts of its rows; the first message of each doesn't count."""
+    times = {}
+    for block, message, _ in brought:
+        if message >= PARTITIONS:
+            times.setdefault(message % PARTITIONS, set()).add(visible[block])
+    gaps = {}
+    for partition, found in times.items():
+        ordered = sorted(found)
+        gaps[partition] = max((after - before for before, after in zip(ordered, ordered[1:])), default=0.0)
+    return gaps
+
+
+def _end(member):
+    member.terminate()
+    if member.wait(_PATIENCE):
+        raise Trouble(f"`xtcp-ingest run` ended with {member.returncode}")
