@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use reqwest::{
-    Response,
+    Certificate, Response,
     header::{HeaderMap, HeaderValue},
 };
 
@@ -67,7 +67,8 @@ impl Client {
     /// A client of the configured server. Nothing is sent yet.
     ///
     /// # Errors
-    /// When user name or password can't stand in a header, or the TLS library can't be set up.
+    /// When user name or password can't stand in a header, the CA's file holds no certificate, or the TLS library can't be
+    /// set up.
     pub fn new(config: &config::ClickHouse) -> Result<Self, Error> {
         let hosts = Hosts::new(&config.urls);
         let host = hosts.names();
@@ -76,7 +77,11 @@ impl Client {
         if !config.password.reveal().is_empty() {
             headers.insert("x-clickhouse-key", secret(&host, "`clickhouse.password`", config.password.reveal())?);
         }
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder();
+        if let Some(pem) = &config.ca {
+            http = http.tls_certs_only(certificates(&host, pem)?);
+        }
+        let http = http
             .user_agent(concat!("xtcp-ingest/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .connect_timeout(CONNECT_TIMEOUT)
@@ -223,6 +228,17 @@ fn secret(host: &str, what: &str, text: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_bytes(text.as_bytes()).map_err(fault)?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+fn certificates(host: &str, pem: &str) -> Result<Vec<Certificate>, Error> {
+    let unusable = |cause: &str| {
+        Error::new(host, "", Kind::Setup(format!("`clickhouse.ca_file` holds no certificate in PEM form{cause}")))
+    };
+    match Certificate::from_pem_bundle(pem.as_bytes()) {
+        Ok(certificates) if certificates.is_empty() => Err(unusable("")),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(unusable(&format!(": {error}"))),
+    }
 }
 
 fn exception_code(response: &Response) -> Option<i32> {

@@ -33,6 +33,9 @@ pub(super) enum Kind {
 /// The code of a server, or of a profile, that lets nothing be changed.
 pub(super) const READONLY: i32 = 164;
 
+/// What the TLS library says of a certificate that is not trusted. It has no type of its own for that.
+const DISTRUST: &str = "certificate verify failed";
+
 /// As much of a statement or a message as an operator needs to recognise it.
 const SHOWN: usize = 400;
 
@@ -157,11 +160,18 @@ impl fmt::Display for Error {
                 f.write_str("no connection")?;
                 // reqwest keeps the useful part, "connection refused" for instance, in its sources.
                 let mut source: Option<&dyn error::Error> = Some(error);
+                let mut is_distrust = false;
                 while let Some(cause) = source {
-                    write!(f, ": {cause}")?;
+                    let text = cause.to_string();
+                    write!(f, ": {text}")?;
+                    is_distrust |= text.contains(DISTRUST);
                     source = cause.source();
                 }
-                if error.is_connect() { hint::UNREACHABLE } else { "" }
+                match error.is_connect() {
+                    true if is_distrust => hint::DISTRUSTED,
+                    true => hint::UNREACHABLE,
+                    false => "",
+                }
             }
             Kind::Timeout(after) => {
                 write!(f, "no reply within {} s", after.as_secs_f32())?;

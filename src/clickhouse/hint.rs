@@ -30,3 +30,7 @@ pub(super) const NOT_CLICKHOUSE: &str =
 
 /// What goes behind a connection that can't be made.
 pub(super) const UNREACHABLE: &str = "; is `clickhouse.url` right, and the server up?";
+
+/// What goes behind a certificate that is not trusted.
+pub(super) const DISTRUSTED: &str = "; is it the certificate of this host, from a CA that `clickhouse.ca_file` holds or, without it, that the system \
+     trusts?";

@@ -70,6 +70,7 @@ fn config(url: &str) -> config::ClickHouse {
         database: "d`b".to_owned(),
         user: "someone".to_owned(),
         password: Secret::new("hunter2"),
+        ca: None,
         insert_timeout: Duration::from_millis(300),
         writers: 1,
         insert_settings: [("insert_quorum", "2"), ("async_insert", "1"), ("max_threads", "3")]

@@ -42,6 +42,7 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             database: values.text("clickhouse.database"),
             user: values.text("clickhouse.user"),
             password: password(&values, problems),
+            ca: ca(&values, problems),
             insert_timeout: values.span("clickhouse.insert_timeout"),
             writers: values.count("clickhouse.writers"),
             insert_settings: values.map("clickhouse.insert_settings"),
@@ -136,23 +137,32 @@ fn what_exactly_once_rules_out(kafka: &Kafka) -> impl Iterator<Item = String> {
 }
 
 fn password(values: &Values<'_>, problems: &mut Vec<Problem>) -> Secret {
-    let (text, file) = (values.text("clickhouse.password"), values.path("clickhouse.password_file"));
+    const FILE: &str = "clickhouse.password_file";
+    let (text, file) = (values.text("clickhouse.password"), values.path(FILE));
     let Some(path) = file else { return Secret::new(text) };
-    let origin = values.origin("clickhouse.password_file").clone();
     if !text.is_empty() {
         problems.push(Problem::Contradiction(format!(
-            "`clickhouse.password` ({}) and `clickhouse.password_file` ({origin}) are both given; keep one",
+            "`clickhouse.password` ({}) and `{FILE}` ({}) are both given; keep one",
             values.origin("clickhouse.password"),
+            values.origin(FILE),
         )));
         return Secret::default();
     }
-    match fs::read_to_string(&path) {
-        Ok(text) => Secret::new(text.strip_suffix('\n').map_or(text.as_str(), |t| t.strip_suffix('\r').unwrap_or(t))),
-        Err(cause) => {
-            problems.push(Problem::PasswordFile { origin, path, cause });
-            Secret::default()
-        }
+    let text = values.file(FILE, path, problems).unwrap_or_default();
+    Secret::new(text.strip_suffix('\n').map_or(text.as_str(), |t| t.strip_suffix('\r').unwrap_or(t)))
+}
+
+fn ca(values: &Values<'_>, problems: &mut Vec<Problem>) -> Option<String> {
+    const FILE: &str = "clickhouse.ca_file";
+    let path = values.path(FILE)?;
+    if !values.urls("clickhouse.url").iter().any(|url| url.scheme() == "https") {
+        problems.push(Problem::Contradiction(format!(
+            "`{FILE}` ({}) is given and `clickhouse.url` ({}) has no `https` address, so no certificate would be looked at",
+            values.origin(FILE),
+            values.origin("clickhouse.url"),
+        )));
     }
+    values.file(FILE, path, problems)
 }
 
 /// Typed access by key. A key or type that the table of settings doesn't have is a fault of the program, which any
@@ -244,6 +254,17 @@ impl Values<'_> {
         match self.get(key) {
             Some(Value::Map(entries)) => entries.clone(),
             other => unreachable!("{key} is {other:?}"),
+        }
+    }
+
+    /// What the file holds that a setting names.
+    fn file(&self, key: &'static str, path: PathBuf, problems: &mut Vec<Problem>) -> Option<String> {
+        match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(cause) => {
+                problems.push(Problem::File { origin: self.origin(key).clone(), key, path, cause });
+                None
+            }
         }
     }
 

@@ -91,6 +91,8 @@ pub struct ClickHouse {
     pub user: String,
     /// Its password; empty for none.
     pub password: Secret,
+    /// Certificates of the CAs that vouch for the server, as PEM; `None` for those that the system trusts.
+    pub ca: Option<String>,
     /// How long an insert may take before it is given up and sent again.
     pub insert_timeout: Duration,
     /// Inserts under way at once.

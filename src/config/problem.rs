@@ -102,11 +102,13 @@ pub enum Problem {
     /// Two settings contradict each other.
     #[error("{0}")]
     Contradiction(String),
-    /// The password's file can't be read.
-    #[error("{origin}: can't read `clickhouse.password_file`, `{}`: {cause}", path.display())]
-    PasswordFile {
+    /// The file that a setting names can't be read.
+    #[error("{origin}: can't read `{key}`, `{}`: {cause}", path.display())]
+    File {
         /// The place of the setting.
         origin: Origin,
+        /// The setting.
+        key: &'static str,
         /// The file.
         path: PathBuf,
         /// What the system says.

@@ -116,7 +116,10 @@ pub static ALL: &[Setting] = &[
         Preset::Absent,
     )
     .secret()
-    .doc("Further librdkafka properties, passed through as they are: `security.protocol`, `sasl.…`, `ssl.…`."),
+    .doc(
+        "Further librdkafka properties, passed through as they are: `security.protocol`, `sasl.…`, `ssl.…`. \
+         docs/security.md shows which ones each protection needs.",
+    ),
     of("kafka.tiered_storage", Kind::Switch, Preset::Text("false")).doc(
         "The brokers tier to object storage: the landing topic is created with `remote.storage.enable`. When off, the key \
          is left out.",
@@ -135,6 +138,10 @@ pub static ALL: &[Setting] = &[
     text("clickhouse.password", "", kind::is_any_text, "any text").secret().doc("The account's password."),
     of("clickhouse.password_file", Kind::Path, Preset::Absent)
         .doc("A file that holds the password; a line end after it is not part of it. Instead of `clickhouse.password`."),
+    of("clickhouse.ca_file", Kind::Path, Preset::Absent).doc(
+        "A file of CA certificates (PEM), one of which has to vouch for a server of `https`, instead of those that the \
+         system trusts.",
+    ),
     of("clickhouse.insert_timeout", Kind::Span { min: SECOND, max: HOUR }, Preset::Text("2m"))
         .doc("How long one insert may take before it is given up and sent again."),
     of("clickhouse.writers", Kind::Number { min: 1, max: 256 }, Preset::Text("4")).doc("Inserts under way at once."),

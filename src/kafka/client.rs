@@ -1,5 +1,7 @@
 //! librdkafka's properties: ours, then the operator's.
 
+use std::env;
+
 use rdkafka::{ClientConfig, config::RDKafkaLogLevel};
 
 use crate::config;
@@ -23,7 +25,16 @@ pub(super) fn common(kafka: &config::Kafka) -> ClientConfig {
     for (name, value) in &kafka.properties {
         properties.set(name, value.reveal());
     }
+    if !["ssl.ca.location", "ssl.ca.pem"].iter().any(|name| properties.get(name).is_some()) && !environment_has_ca() {
+        properties.set("ssl.ca.location", "probe");
+    }
     properties
+}
+
+/// Whether the TLS library is told of CAs by its own variables. The library is built in and looks for the system's where this
+/// system has none; librdkafka finds them when it is told to probe, and then heeds no variable.
+fn environment_has_ca() -> bool {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().any(|name| env::var_os(name).is_some())
 }
 
 /// Properties of the consumer of a topic with that many partitions.
@@ -97,6 +108,14 @@ mod tests {
         assert_eq!(properties.get("auto.offset.reset"), Some("error"));
         assert_eq!(properties.get("enable.auto.commit"), Some("false"));
         assert_eq!(properties.get("partition.assignment.strategy"), Some("cooperative-sticky"));
+    }
+
+    #[test]
+    fn the_certificates_of_the_system_count_unless_others_are_given() {
+        let ca = |properties: &[(&str, &str)]| common(&kafka(properties)).get("ssl.ca.location").map(str::to_owned);
+        assert_eq!(ca(&[]).as_deref(), (!environment_has_ca()).then_some("probe"));
+        assert_eq!(ca(&[("ssl.ca.location", "/ca")]).as_deref(), Some("/ca"));
+        assert_eq!(ca(&[("ssl.ca.pem", "x")]), None);
     }
 
     #[test]

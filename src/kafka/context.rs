@@ -40,8 +40,7 @@ impl Plain {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep(&self, error: &KafkaError, reason: &str) {
-        let code = error.rdkafka_error_code();
+    fn keep(&self, code: Option<RDKafkaErrorCode>, reason: &str) {
         // That none is left says less than why the last one isn't there.
         if code != Some(RDKafkaErrorCode::AllBrokersDown) {
             let reason = Reason { code, text: reason.to_owned() };
@@ -60,11 +59,16 @@ impl ClientContext for Plain {
             }
             _ => tracing::debug!(target: "librdkafka", facility, "{line}"),
         }
+        // That a broker hangs up, on whoever doesn't speak the protocol of its port for instance, is no error to librdkafka,
+        // which hands over those alone.
+        if facility == "FAIL" && line.contains("Disconnected") {
+            self.keep(None, line.split_once("]: ").map_or(line, |(_thread, text)| text));
+        }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "librdkafka", %error, "{reason}");
-        self.keep(&error, reason);
+        self.keep(error.rdkafka_error_code(), reason);
     }
 
     fn stats(&self, _: Statistics) {}
@@ -208,5 +212,21 @@ impl ConsumerContext for Group {
         if let Err(error) = done {
             self.listener.fatal(Error::new("rebalance", &*self.brokers, &error));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_that_hangs_up_is_a_reason() {
+        let plain = Plain::default();
+        plain.log(RDKafkaLogLevel::Info, "FAIL", "[thrd:b:1/bootstrap]: b:1/bootstrap: Connect to it failed");
+        plain.log(RDKafkaLogLevel::Info, "CONF", "[thrd:app]: Disconnected");
+        assert!(plain.reason().is_none());
+        plain.log(RDKafkaLogLevel::Info, "FAIL", "[thrd:b:1/bootstrap]: b:1/bootstrap: Disconnected (after 1ms)");
+        let reason = plain.reason().expect("it was told");
+        assert_eq!((reason.code, reason.text.as_str()), (None, "b:1/bootstrap: Disconnected (after 1ms)"));
     }
 }

@@ -6,7 +6,7 @@ use super::context::Reason;
 
 /// A failed exchange with Kafka. Says what was tried, at which brokers, and what came back.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{what} at {brokers}: {cause}{}", hint(*.code, *.right))]
+#[error("{what} at {brokers}: {cause}{}", hint(*.code, *.right, .cause))]
 pub struct Error {
     what: String,
     brokers: String,
@@ -34,7 +34,10 @@ impl Error {
         if let Some(Reason { code, text }) = reason.filter(|_| self.is_away()) {
             self.cause = format!("{} ({text})", self.cause);
             // A connection that is refused for its credentials is none, but there is more to say of it.
-            self.code = code.filter(|code| matches!(code, Code::Authentication | Code::SSL)).or(self.code);
+            let told = code.filter(|code| matches!(code, Code::Authentication | Code::SSL));
+            // The library calls some of what goes wrong with TLS a lost connection, by chance or as it comes after the handshake.
+            let is_tls = text.contains(ALERT) || text.contains(DISTRUST);
+            self.code = told.or(is_tls.then_some(Code::SSL)).or(self.code);
         }
         self
     }
@@ -107,16 +110,28 @@ impl Error {
     }
 }
 
-fn hint(code: Option<Code>, right: Option<&'static str>) -> String {
+/// In a reason: what the TLS library calls a refusal by the other side, and that it refuses itself.
+const ALERT: &str = "SSL alert number";
+const DISTRUST: &str = "certificate verify failed";
+
+fn hint(code: Option<Code>, right: Option<&'static str>, cause: &str) -> String {
     if let (Some(Code::TopicAuthorizationFailed | Code::ClusterAuthorizationFailed), Some(right)) = (code, right) {
         return format!("; the account needs {right}");
     }
     let hint = match code {
         Some(Code::BrokerTransportFailure | Code::AllBrokersDown | Code::OperationTimedOut) => {
-            "; is `kafka.brokers` right and the broker up? A wrong password, CA or client certificate looks the same from here"
+            "; is `kafka.brokers` right and the broker up? A wrong `security.protocol`, password, CA or client certificate \
+             looks the same from here"
         }
         Some(Code::Authentication) => "; check `sasl.mechanism`, `sasl.username` and `sasl.password`",
-        Some(Code::SSL) => "; check `ssl.ca.location` and the client certificate",
+        Some(Code::SSL) if cause.contains(ALERT) => {
+            "; does the broker ask for a client certificate? Check `ssl.certificate.location` and `ssl.key.location`, and \
+             that its CA vouches for it"
+        }
+        Some(Code::SSL) if cause.contains(DISTRUST) => {
+            "; check `ssl.ca.location`, and that the broker's certificate is for the host of `kafka.brokers`"
+        }
+        Some(Code::SSL) => "; check `security.protocol`, `ssl.ca.location` and the client certificate",
         Some(Code::UnknownTopic | Code::UnknownTopicOrPartition) => {
             "; create the topic, or let `bootstrap.topics` be on"
         }
@@ -143,6 +158,22 @@ mod tests {
         assert!(text.contains("(connection refused)") && text.contains("is `kafka.brokers` right"), "{text}");
         let refused = away.because(reason(Some(Code::Authentication), "SASL: no such user"));
         assert!(refused.is_away() && refused.to_string().contains("check `sasl.mechanism`"), "{refused}");
+
+        for (code, reason, setting) in [
+            (Some(Code::SSL), "handshake failed: certificate verify failed", "check `ssl.ca.location`, and that"),
+            (
+                Some(Code::BrokerTransportFailure),
+                "error: certificate verify failed",
+                "check `ssl.ca.location`, and that",
+            ),
+            (Some(Code::SSL), "wrong version number", "check `security.protocol`"),
+            (None, "bad certificate: SSL alert number 42", "`ssl.certificate.location`"),
+            (None, "Disconnected", "A wrong `security.protocol`"),
+        ] {
+            let away = Error::new("metadata", "b:1", &KafkaError::MetadataFetch(Code::BrokerTransportFailure));
+            let refused = away.because(Some(Reason { code, text: reason.into() }));
+            assert!(refused.is_away() && refused.to_string().contains(setting), "{refused}");
+        }
 
         let denied = Error::new("commit", "b:1", &KafkaError::ConsumerCommit(Code::GroupAuthorizationFailed));
         assert!(denied.is_denied() && !denied.is_away());

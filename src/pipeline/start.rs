@@ -60,6 +60,9 @@ pub(super) async fn prepare(
 ) -> Result<Option<Start>, RunError> {
     let client = Client::new(&config.clickhouse).map_err(RunError::ClickHouse)?;
     let admin = Admin::new(&config.kafka).map_err(RunError::Kafka)?;
+    if let Some(what) = kafka::ignored(&config.kafka) {
+        tracing::warn!("{what}");
+    }
 
     let (server, brokers) = (format!("ClickHouse at {}", client.host()), format!("Kafka at {}", config.kafka.brokers));
     let refused = |error: clickhouse::Error| {

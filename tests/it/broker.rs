@@ -1,4 +1,4 @@
-//! A broker of a test's own, where principals have the rights that they were given and no other.
+//! A broker of a test's own, with the principals, rights and listeners that it was given and no other.
 
 use std::{
     env, fs,
@@ -11,38 +11,64 @@ use std::{
 
 const LOGIN: &str = "org.apache.kafka.common.security.plain.PlainLoginModule required";
 
-/// Apache Kafka with an authorizer. The password of each principal is its name.
+/// Apache Kafka, alone and its own controller. Killed when dropped, and its folder with it.
 pub struct Broker {
     child: Option<Child>,
     folder: tempfile::TempDir,
     pub address: String,
 }
 
+/// Where clients connect: name, protocol, address.
+pub type Listener<'a> = (&'a str, &'a str, &'a str);
+
+/// An address that nobody listens on.
+pub fn free() -> String {
+    TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string()
+}
+
 impl Broker {
+    /// With an authorizer. The password of each principal is its name.
     pub fn start(principals: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let free = || TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
-        let (address, controller) = (format!("127.0.0.1:{}", free()), format!("127.0.0.1:{}", free()));
         let users: String = ["admin"].iter().chain(principals).map(|name| format!(" user_{name}=\"{name}\"")).collect();
         let properties = format!(
-            "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.bootstrap.servers={controller}\n\
-             listeners=CLIENTS://{address},CONTROLLER://{controller}\nadvertised.listeners=CLIENTS://{address}\n\
-             controller.listener.names=CONTROLLER\ninter.broker.listener.name=CLIENTS\n\
-             listener.security.protocol.map=CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT\n\
-             sasl.enabled.mechanisms=PLAIN\nsasl.mechanism.inter.broker.protocol=PLAIN\n\
+            "sasl.enabled.mechanisms=PLAIN\nsasl.mechanism.inter.broker.protocol=PLAIN\n\
              listener.name.clients.plain.sasl.jaas.config={LOGIN} username=\"admin\" password=\"admin\"{users};\n\
              authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
-             super.users=User:admin;User:ANONYMOUS\nlog.dirs={}/data\nauto.create.topics.enable=false\n\
-             offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n",
-            folder.path().display()
+             super.users=User:admin;User:ANONYMOUS\n"
         );
-        fs::write(folder.path().join("server.properties"), properties).expect("written");
         let login = format!("{LOGIN} username=\"admin\" password=\"admin\";");
         let admin = format!("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={login}\n");
         fs::write(folder.path().join("admin.properties"), admin).expect("written");
-        let mut broker = Self { child: None, folder, address };
-        let format = ["kafka.tools.StorageTool", "format", "--standalone", "-t", "4L6g3nShT-eMCtK--X86sw", "-c"];
-        broker.tool(&[&format[..], &[&broker.path("server.properties")]].concat());
+        Self::launch(folder, &[("CLIENTS", "SASL_PLAINTEXT", &free())], &properties, &[])
+    }
+
+    /// In a folder, with properties beside those that it has in any case, its storage formatted with further arguments. It
+    /// talks to itself by the first listener.
+    pub fn launch(folder: tempfile::TempDir, listeners: &[Listener<'_>], properties: &str, format: &[&str]) -> Self {
+        let controller = free();
+        let all = [listeners, &[("CONTROLLER", "PLAINTEXT", &controller)]].concat();
+        let addresses = |of: &[Listener<'_>]| {
+            of.iter().map(|(name, _, address)| format!("{name}://{address}")).collect::<Vec<_>>().join(",")
+        };
+        let map = all.iter().map(|(name, protocol, _)| format!("{name}:{protocol}")).collect::<Vec<_>>().join(",");
+        let properties = format!(
+            "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.bootstrap.servers={controller}\n\
+             listeners={}\nadvertised.listeners={}\nlistener.security.protocol.map={map}\n\
+             controller.listener.names=CONTROLLER\ninter.broker.listener.name={}\n\
+             log.dirs={}/data\nauto.create.topics.enable=false\n\
+             offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n\
+             transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n\
+             transaction.state.log.num.partitions=1\ngroup.initial.rebalance.delay.ms=0\n{properties}",
+            addresses(&all),
+            addresses(listeners),
+            listeners[0].0,
+            folder.path().display()
+        );
+        fs::write(folder.path().join("server.properties"), properties).expect("written");
+        let mut broker = Self { child: None, folder, address: listeners[0].2.to_owned() };
+        let tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", "4L6g3nShT-eMCtK--X86sw", "-c"];
+        broker.tool(&[&tool[..], &[&broker.path("server.properties")], format].concat());
         let mut java = broker.java();
         java.arg("-Xmx512m").arg("kafka.Kafka").arg(broker.path("server.properties"));
         let child = java.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("java starts");
@@ -66,7 +92,8 @@ impl Broker {
         self.tool(&arguments);
     }
 
-    fn path(&self, file: &str) -> String {
+    /// A file of its folder.
+    pub fn path(&self, file: &str) -> String {
         self.folder.path().join(file).display().to_string()
     }
 

@@ -2,12 +2,14 @@
 //! the engine here can't be brought to.
 
 use std::{
-    io::{self, BufRead as _, BufReader, Read as _, Write as _},
-    net::{Shutdown, TcpListener, TcpStream},
+    io::{self, BufRead as _, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     sync::Arc,
     thread,
     time::Duration,
 };
+
+use openssl::ssl::SslAcceptor;
 
 use crate::proxy;
 
@@ -34,14 +36,27 @@ pub struct Interposer {
 impl Interposer {
     /// `decide` is shown the statement of each request, or of an insert the URL.
     pub fn new(decide: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+        Self::opening("http", Ok, decide)
+    }
+
+    /// Speaks TLS, and passes everything on.
+    pub fn with_tls(acceptor: SslAcceptor) -> Self {
+        Self::opening("https", move |client| acceptor.accept(client).map_err(io::Error::other), |_| Answer::Forward)
+    }
+
+    fn opening<S: Read + Write>(
+        scheme: &str,
+        open: impl Fn(TcpStream) -> io::Result<S> + Send + Sync + 'static,
+        decide: impl Fn(&str) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("bound"));
-        let decide = Arc::new(decide);
+        let url = format!("{scheme}://{}", listener.local_addr().expect("bound"));
+        let shared = Arc::new((open, decide));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let decide = decide.clone();
+                let shared = shared.clone();
                 // A client that went away is its own affair.
-                thread::spawn(move || serve(client, &*decide));
+                thread::spawn(move || serve(shared.0(client)?, &shared.1));
             }
         });
         Self { url }
@@ -49,8 +64,8 @@ impl Interposer {
 }
 
 /// One request; the connection ends with it.
-fn serve(mut client: TcpStream, decide: &dyn Fn(&str) -> Answer) -> io::Result<()> {
-    let mut reader = BufReader::new(client.try_clone()?);
+fn serve(client: impl Read + Write, decide: &dyn Fn(&str) -> Answer) -> io::Result<()> {
+    let mut reader = BufReader::new(client);
     let (mut line, mut headers, mut length) = (String::new(), String::new(), 0);
     reader.read_line(&mut line)?;
     loop {
@@ -68,6 +83,7 @@ fn serve(mut client: TcpStream, decide: &dyn Fn(&str) -> Answer) -> io::Result<(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
+    let mut client = reader.into_inner();
     let is_insert = line.contains("query=INSERT");
     let answer = decide(if is_insert { &line } else { std::str::from_utf8(&body).unwrap_or(&line) });
     match answer {
@@ -93,5 +109,5 @@ fn serve(mut client: TcpStream, decide: &dyn Fn(&str) -> Answer) -> io::Result<(
             io::copy(&mut server, &mut client)?;
         }
     }
-    client.shutdown(Shutdown::Both)
+    client.flush()
 }

@@ -4,6 +4,7 @@
 mod bootstrap;
 mod broker;
 mod cases;
+mod certificates;
 mod clickhouse_client;
 mod content;
 mod drift;
@@ -30,6 +31,7 @@ mod repository;
 mod roles;
 mod run;
 mod schema;
+mod security;
 mod servers;
 mod setup;
 mod support;

@@ -51,6 +51,7 @@ pub fn clickhouse(database: &str) -> ClickHouse {
         database: database.to_owned(),
         user: env::var("XTCP_INGEST_CLICKHOUSE_USER").unwrap_or_else(|_| "default".to_owned()),
         password: Secret::new(env::var("XTCP_INGEST_CLICKHOUSE_PASSWORD").unwrap_or_default()),
+        ca: None,
         insert_timeout: Duration::from_secs(60),
         writers: 1,
         insert_settings: BTreeMap::new(),

@@ -22,6 +22,7 @@ use crate::support;
 /// A topic; its group has its name.
 pub struct Topic {
     pub name: String,
+    brokers: String,
     partitions: i32,
     producer: Producer,
     group: BaseConsumer,
@@ -30,8 +31,13 @@ pub struct Topic {
 impl Topic {
     /// Creates it under a name that no other test has. The databases of tests have such names already.
     pub async fn new(name: &str, partitions: i32) -> Self {
-        let topic = Self::absent(name, partitions);
-        let admin = Admin::new(&kafka(name)).expect("valid properties");
+        Self::on(support::kafka_brokers(), name, partitions).await
+    }
+
+    /// Creates it on other brokers than those of all tests.
+    pub async fn on(brokers: String, name: &str, partitions: i32) -> Self {
+        let topic = Self::absent_on(brokers, name, partitions);
+        let admin = Admin::new(&topic.kafka()).expect("valid properties");
         let created = admin.create_topic(name, partitions, 1, &[]).await;
         assert!(created.unwrap_or_else(|error| panic!("Kafka is not reachable, run `make up`: {error}")));
         topic
@@ -39,14 +45,22 @@ impl Topic {
 
     /// A topic that isn't there.
     pub fn absent(name: &str, partitions: i32) -> Self {
-        let producer = Producer::new(&kafka(name)).expect("valid properties");
+        Self::absent_on(support::kafka_brokers(), name, partitions)
+    }
+
+    fn absent_on(brokers: String, name: &str, partitions: i32) -> Self {
+        let producer = Producer::new(&kafka(&brokers, name)).expect("valid properties");
         let group = ClientConfig::new()
-            .set("bootstrap.servers", support::kafka_brokers())
+            .set("bootstrap.servers", &brokers)
             .set("group.id", name)
             .set("enable.auto.commit", "false")
             .create()
             .expect("valid properties");
-        Self { name: name.to_owned(), partitions, producer, group }
+        Self { name: name.to_owned(), brokers, partitions, producer, group }
+    }
+
+    fn kafka(&self) -> config::Kafka {
+        kafka(&self.brokers, &self.name)
     }
 
     /// Sends values to a partition and waits until the broker has them.
@@ -131,7 +145,7 @@ impl Topic {
     }
 
     fn admin(&self) -> AdminClient<DefaultClientContext> {
-        ClientConfig::new().set("bootstrap.servers", support::kafka_brokers()).create().expect("valid properties")
+        ClientConfig::new().set("bootstrap.servers", &self.brokers).create().expect("valid properties")
     }
 
     /// Deletes the topic and creates it again at once, under the same name.
@@ -140,7 +154,7 @@ impl Topic {
         deleted.into_iter().for_each(|result| drop(result.expect("deleted")));
         let begin = Instant::now();
         loop {
-            let admin = Admin::new(&kafka(&self.name)).expect("valid properties");
+            let admin = Admin::new(&self.kafka()).expect("valid properties");
             match admin.create_topic(&self.name, self.partitions, 1, &[]).await {
                 Ok(true) => return,
                 other => assert!(begin.elapsed() < Duration::from_secs(30), "{other:?}"),
@@ -165,7 +179,7 @@ impl Topic {
         results.into_iter().for_each(|result| drop(result.expect("added")));
         self.partitions = partitions;
         // The old one would learn of it minutes later.
-        self.producer = Producer::new(&kafka(&self.name)).expect("valid properties");
+        self.producer = Producer::new(&self.kafka()).expect("valid properties");
     }
 
     /// Everything that the group has committed, counted.
@@ -191,9 +205,9 @@ pub fn message(epoch: u32, numbers: std::ops::Range<u64>) -> Vec<u8> {
     [message, envelope].concat()
 }
 
-fn kafka(topic: &str) -> config::Kafka {
+fn kafka(brokers: &str, topic: &str) -> config::Kafka {
     config::Kafka {
-        brokers: support::kafka_brokers(),
+        brokers: brokers.into(),
         topic: topic.into(),
         group: topic.into(),
         framing: config::Framing::Delimited,
