@@ -61,7 +61,7 @@ impl Row<'_> {
             // Numbers, most of a record, go through here without a look at anything but their steps.
             let tile = self.tile.bytes_mut();
             let mut word = load(message, at);
-            let step = 'numbers: loop {
+            let passed = 'numbers: loop {
                 // Each of these is code of its own: what the processor foresees of a field by where it is in the code, it would
                 // have to foresee by what came before if one loop did for all.
                 macro_rules! numbers {
@@ -75,14 +75,14 @@ impl Row<'_> {
                             } else {
                                 let stop = !word & step.stops;
                                 if stop == 0 {
-                                    break 'numbers step;
+                                    break 'numbers $ahead;
                                 }
                                 let value = S::extract(word & (stop ^ stop.wrapping_sub(1)), step.value);
                                 store(tile, step.offset, step.shift, row, value);
                                 at += (stop.trailing_zeros() as usize >> 3) + 1;
                             }
                             if at >= fast_end {
-                                break 'numbers step;
+                                break 'numbers $ahead;
                             }
                             word = load(message, at);
                         }
@@ -95,9 +95,14 @@ impl Row<'_> {
             if at >= fast_end {
                 break;
             }
+            // SAFETY: as above.
+            let step = unsafe { walk.ahead(passed) };
             let index = if step.op != NONE {
+                // SAFETY: neither is this the last one.
+                unsafe { walk.pass(passed + 1) };
                 usize::from(step.op)
             } else if let Some(found) = self.op_at(message, at, end) {
+                walk = steps.from(found + 1);
                 found
             } else if let Some((number, after)) = self.skip_unknown(message, at, end) {
                 (at, walk) = (after, steps.from(plan.first_from(number)));
@@ -106,7 +111,14 @@ impl Row<'_> {
                 return false;
             };
             let op = plan.op(index);
-            walk = steps.from(index + 1);
+            if op.kind == Kind::Varint {
+                // Longer than a word: nanoseconds since 1970, a rate without a limit.
+                let value = at + usize::from(op.key_len);
+                let Some((raw, after)) = varint::<S>(message, value, load(message, value)) else { return false };
+                store(self.tile.bytes_mut(), op.offset, op.shift(), row, raw & op.mask);
+                at = after;
+                continue;
+            }
             if op.kind == Kind::Label {
                 // A label from 64 on is rare enough for the careful path.
                 let label = word >> (8 * op.key_len) & 0xff;
@@ -145,21 +157,10 @@ impl Row<'_> {
             let start = at + usize::from(op.key_len) + 1;
             let length = message[start - 1];
             let after = start + usize::from(length);
-            if length < 0x80 && after <= end {
-                let value = &message[start..after];
-                if let Read::Dictionary(text) = op.read {
-                    let index = self.dictionary_index(op, text, value);
-                    store(self.tile.bytes_mut(), op.offset, INDEX_SHIFT, row, index.into());
-                    seen |= op.sign;
-                    at = after;
-                    continue;
-                }
-                if let Read::Text(text) = op.read {
-                    self.note_text(op, text, message, start, after);
-                    seen |= op.sign;
-                    at = after;
-                    continue;
-                }
+            if length < 0x80 && after <= end && self.string(op, message, start, after).is_some() {
+                seen |= op.sign;
+                at = after;
+                continue;
             }
             let Some((_, after)) = self.field::<S>(op, &mut seen, message, at, end) else { return false };
             at = after;
@@ -190,18 +191,7 @@ impl Row<'_> {
                     _ => read_varint(message.get(..end)?, at).ok()?,
                 };
                 let after = start.checked_add(usize::try_from(length).ok()?).filter(|after| *after <= end)?;
-                match op.read {
-                    Read::Dictionary(text) => {
-                        let index = u64::from(self.dictionary_index(op, text, &message[start..after]));
-                        self.tile.store(op.offset as usize, INDEX_BYTES, index);
-                        return Some((index, after));
-                    }
-                    Read::Text(text) => {
-                        self.note_text(op, text, message, start, after);
-                        return Some((0, after));
-                    }
-                    _ => return None,
-                }
+                return Some((self.string(op, message, start, after)?, after));
             }
         };
         // A label that is not among the first 64 is rare enough for the careful path.
@@ -211,6 +201,24 @@ impl Row<'_> {
         }
         self.tile.store(op.offset as usize, op.width.into(), bits);
         Some((bits, after))
+    }
+
+    /// Takes in the string `message[start..after]`: the bits that were stored. `None` if the field is no string.
+    #[inline(always)]
+    fn string(&mut self, op: &Op, message: &[u8], start: usize, after: usize) -> Option<u64> {
+        match op.read {
+            Read::Dictionary(text) => {
+                let index = u64::from(self.dictionary_index(op, text, &message[start..after]));
+                let row = self.tile.rows();
+                store(self.tile.bytes_mut(), op.offset, INDEX_SHIFT, row, index);
+                Some(index)
+            }
+            Read::Text(text) => {
+                self.note_text(op, text, message, start, after);
+                Some(0)
+            }
+            _ => None,
+        }
     }
 
     /// Reads the fields of a span from `at` on and remembers what they stand for. Returns the byte after them.

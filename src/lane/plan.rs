@@ -40,6 +40,8 @@ pub(super) struct Op {
     pub key: u64,
     /// The bits of a plain varint that are stored, or which of the labels below 64 there are.
     pub mask: u64,
+    /// Of the eight bytes from the key on: the bits of a plain varint that are stored.
+    pub value: u64,
     /// Bytes of the key.
     pub key_len: u8,
     /// How the hot path goes about it.
@@ -112,6 +114,12 @@ impl Plan {
                 };
                 let wire = field.proto.wire_type();
                 let kind = Kind::of(wire, read);
+                let op = Op::of(field.number, wire);
+                let mask = match read {
+                    Read::Masked(mask) | Read::Enum(mask) => mask,
+                    Read::Version => 1u64.checked_shl(epoch.number).unwrap_or(0),
+                    _ => 0,
+                };
                 Op {
                     read,
                     kind: if sign > 0 || width == 0 || read == Read::Version && epoch.number >= 64 {
@@ -119,17 +127,14 @@ impl Plan {
                     } else {
                         kind
                     },
-                    mask: match read {
-                        Read::Masked(mask) | Read::Enum(mask) => mask,
-                        Read::Version => 1u64.checked_shl(epoch.number).unwrap_or(0),
-                        _ => 0,
-                    },
+                    mask,
+                    value: spread(mask, op.key_len),
                     offset: u32::try_from(offset).expect("a tile is small"),
                     width: width as u8,
                     part: part as u16,
                     column: field.column as u16,
                     sign,
-                    ..Op::of(field.number, wire)
+                    ..op
                 }
             })
             .collect();
@@ -195,6 +200,7 @@ impl Op {
         Self {
             key: u64::from_le_bytes(key.try_into().expect("eight bytes")),
             mask: 0,
+            value: 0,
             key_len: key_len as u8,
             kind: Kind::of(wire, Read::Version),
             span: NO_SPAN,
@@ -208,6 +214,13 @@ impl Op {
             sign: 0,
         }
     }
+}
+
+/// Where the bits of a varint under `mask` are in the eight bytes from its key on: seven in each byte behind the key.
+fn spread(mask: u64, key_len: u8) -> u64 {
+    let key_bits = 8 * u32::from(key_len);
+    let bits = 0..(64 - key_bits) / 8 * 7;
+    bits.map(|bit| (mask >> bit & 1) << (key_bits + bit + bit / 7)).sum()
 }
 
 impl Kind {

@@ -65,6 +65,13 @@ struct Learned {
     run: u8,
 }
 
+impl Learned {
+    /// The length that a varint is expected to have.
+    fn expects(self) -> Option<u8> {
+        (self.run == RUN && self.length <= 8).then_some(self.length)
+    }
+}
+
 /// A place in the list of steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk<'a> {
@@ -106,7 +113,11 @@ impl Steps {
     #[cold]
     fn learn(&mut self, plan: &Plan, record: &[u8]) {
         self.lesson = LESSON;
-        self.learned.iter_mut().for_each(|learned| learned.absent = learned.absent.saturating_add(1));
+        let mut changed = false;
+        for learned in &mut self.learned {
+            learned.absent = learned.absent.saturating_add(1);
+            changed |= learned.absent == ABSENT;
+        }
         let mut fields = Cursor::new(record);
         let mut at = 0;
         while let Some(Ok(field)) = fields.next() {
@@ -117,12 +128,17 @@ impl Steps {
                 continue;
             }
             let learned = &mut self.learned[usize::from(found)];
+            let expected = (learned.absent < ABSENT, learned.expects());
             learned.absent = 0;
             let same = bytes == learned.length && matches!(field.value, Value::Varint(_));
             learned.run = if same { RUN.min(learned.run + 1) } else { 0 };
             learned.length = bytes;
+            changed |= expected != (true, learned.expects());
         }
-        self.list_fields(plan);
+        // Sooner or later every field is as it mostly is, and the list stays.
+        if changed {
+            self.list_fields(plan);
+        }
     }
 
     /// The place of the first step.
@@ -199,12 +215,10 @@ impl Step {
         }
         if op.kind == Kind::Varint {
             step.stops = 0x8080_8080_8080_8080 << key_bits;
-            // Seven bits of each byte, up to the bits that are stored.
-            let bits = 0..(64 - key_bits) / 8 * 7;
-            step.value = bits.map(|bit| (op.mask >> bit & 1) << (key_bits + bit + bit / 7)).sum();
-            if learned.run == RUN && learned.length <= 8 {
+            step.value = op.value;
+            if let Some(length) = learned.expects() {
                 let through = |bytes: u8| u64::MAX >> (64 - 8 * bytes);
-                step.length = learned.length;
+                step.length = length;
                 step.stop_mask = step.stops & through(step.length);
                 step.stop_bits = step.stops & through(step.length - 1);
                 step.expected = step.value & through(step.length);

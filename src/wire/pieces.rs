@@ -163,6 +163,18 @@ impl<'a> Pieces<'a> {
 /// The bytes of the record whose key is at `at`: start and end.
 #[inline]
 fn record_span(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
+    // As nearly every record starts: a key as usual, and two bytes of length.
+    if let Some([RECORD_KEY, low @ 0x80..=0xff, high @ 1..=0x7f]) = envelope.get(at..at + 3) {
+        let (start, length) = (at + 3, usize::from(low & 0x7f) | usize::from(*high) << 7);
+        if length <= envelope.len() - start {
+            return Ok((start, start + length));
+        }
+    }
+    record_span_with_care(envelope, at)
+}
+
+/// The same for whatever is there.
+fn record_span_with_care(envelope: &[u8], at: usize) -> Result<(usize, usize), CutKind> {
     let start = if envelope[at] == RECORD_KEY { at + 1 } else { other_key(envelope, at)? };
     let (length, start) = read_varint(envelope, start).map_err(|fault| {
         if fault.kind.is_truncation() {
