@@ -26,7 +26,8 @@ ROWS = int(os.environ.get("ROWS", "1500000"))
 PASSES = int(os.environ.get("PASSES", "2"))
 # The same records each time: those of now, since old ones would be removed by their tables' TTL while all is measured.
 NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--now", NOW, "--seed", "7"]
+# An envelope is one daemon's.
+FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--mixed-every", "0", "--now", NOW, "--seed", "7"]
 
 
 def compare(binary, page):

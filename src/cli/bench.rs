@@ -113,8 +113,14 @@ impl Bench {
     fn fleet(&self, config: &crate::config::Config, definitions: &Definitions) -> Result<Corpus, Failure> {
         let mix =
             self.mix.as_deref().map_or(Ok(Mix::Default), fleet::options::mix).map_err(|e| Failure::refused(&e))?;
-        let options =
-            fleet::Options { rows: self.rows, mix, framing: config.kafka.framing, ..fleet::Options::default() };
+        // An envelope is one daemon's, so of one host and one layout.
+        let options = fleet::Options {
+            rows: self.rows,
+            mix,
+            framing: config.kafka.framing,
+            mixed_every: 0,
+            ..fleet::Options::default()
+        };
         let fleet = Fleet::new(options, &definitions.registry).map_err(|e| Failure::refused(&e))?;
         Ok(Corpus::new(fleet.filter_map(|message| message.payload)))
     }
