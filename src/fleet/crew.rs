@@ -63,8 +63,8 @@ impl Crew {
         group.hosts[group.next]
     }
 
-    /// The next socket of a host. When all were read, the next poll begins, now.
-    pub(super) fn socket(&mut self, host: usize, now_ns: i64) -> u64 {
+    /// The next socket of a host, and how many it has. When all were read, the next poll begins, now.
+    pub(super) fn socket(&mut self, host: usize, now_ns: i64) -> (u64, u64) {
         let sockets = self.sockets;
         let host = &mut self.hosts[host];
         if host.poll_ns == 0 || host.socket == sockets {
@@ -74,7 +74,7 @@ impl Crew {
             host.poll_ns = now_ns - i64::from(host.address[3]) * 3_700_001;
         }
         host.socket += 1;
-        host.socket - 1
+        ((host.start + host.socket - 1) % sockets, sockets)
     }
 
     /// Says that a record of this host was written.

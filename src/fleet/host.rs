@@ -44,7 +44,9 @@ pub(super) struct Host {
     pub(super) namespaces: Vec<Namespace>,
     /// The address that its sockets have outside of containers.
     pub(super) address: [u8; 4],
-    /// The socket that is next.
+    /// Where its polls begin: the sockets follow in their order from there, and then from the first.
+    pub(super) start: u64,
+    /// Sockets read in the poll under way.
     pub(super) socket: u64,
     /// How often all sockets were read.
     pub(super) poll: u64,
@@ -83,7 +85,8 @@ impl Host {
             shared.extend(uplink_of(uplink, number, site, &name, card, &mut random));
         }
         let namespaces = (0..20 + random.below(11)).map(|n| Namespace::new(n, address, slots, &mut random)).collect();
-        Self { writer, group, shared, namespaces, address, socket: 0, poll: 0, poll_ns: 0 }
+        let start = random.below(1 << 32);
+        Self { writer, group, shared, namespaces, address, start, socket: 0, poll: 0, poll_ns: 0 }
     }
 }
 

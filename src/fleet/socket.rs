@@ -17,7 +17,7 @@ const NETWORKS: [(u64, &str); 8] = [
 /// Messages in one reply packet of the kernel: the record counter starts again after so many.
 const PACKET: u64 = 71;
 
-/// Fills in the record of a host's `socket`-th socket. Everything but what belongs to the moment is the same in each
+/// Fills in the record of a host's `socket`-th socket of `count`. Everything but what belongs to the moment is the same in each
 /// poll.
 pub(super) fn fill(
     values: &mut Values,
@@ -26,21 +26,23 @@ pub(super) fn fill(
     seed: u64,
     index: u64,
     host: &Host,
-    socket: u64,
+    (socket, count): (u64, u64),
 ) {
     values.clear();
     values.fill(&host.shared);
     let mut own = Random::of(&[seed, 2, index, socket]);
     let mut moment = Random::of(&[seed, 3, index, socket, host.poll]);
 
-    let number = own.index(host.namespaces.len());
-    let namespace = &host.namespaces[number];
+    // The namespaces are read one after the other, each in packets of its own.
+    let namespaces = host.namespaces.len() as u64;
+    let number = socket * namespaces / count.max(1);
+    let within = socket - (number * count).div_ceil(namespaces);
+    let namespace = &host.namespaces[usize::try_from(number).unwrap_or(0)];
     values.fill(&namespace.shared);
-    // The namespaces are read one after the other.
     let offset = i64::try_from(number).unwrap_or(0) * 1_700_321;
     #[allow(clippy::cast_sign_loss)] // a slot holds the 64 bits of an int64
     values.set(slots.timestamp_ns, (host.poll_ns + offset) as u64);
-    values.set(slots.record_counter, socket % PACKET);
+    values.set(slots.record_counter, within % PACKET);
 
     let class = sockets.class(&mut own);
     class.fill(values, &mut own, &mut moment, host.poll);

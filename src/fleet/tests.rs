@@ -127,6 +127,7 @@ fn values_are_as_those_of_daemons() {
     let now_ns = 1_790_000_000_000_000_000;
     let span = Duration::from_secs(100);
     let mut polls: BTreeMap<(Vec<u8>, u64), BTreeSet<i64>> = BTreeMap::new();
+    let (mut packets, mut followed) = (BTreeMap::<Vec<u8>, (u64, u64)>::new(), 0);
     let records =
         records(Options { rows: 3000, mix: one("e2"), hosts: 3, sockets: 400, now_ns, span, ..Options::default() });
     for record in records {
@@ -141,8 +142,14 @@ fn values_are_as_those_of_daemons() {
         assert!(record.number(e2::BYTES_ACKED) <= record.number(e2::BYTES_SENT) + 1);
         assert!(record.number(e2::MIN_RTT) <= record.number(e2::RTT).max(1));
         let namespace = (record.bytes(e2::HOSTNAME).to_vec(), record.number(e2::NETNS_INODE));
+        // The kernel answers for one namespace in a packet.
+        let counter = record.number(e2::RECORD_COUNTER);
+        let (before, same) = packets.insert(namespace.0.clone(), (counter, namespace.1)).unwrap_or_default();
+        assert!(counter == 0 || before + 1 != counter || same == namespace.1);
+        followed += u32::from(counter > 0 && before + 1 == counter);
         polls.entry(namespace).or_default().insert(at);
     }
+    assert!(followed > 2500, "{followed} of 3000 follow another in their packet");
     let most = polls.values().map(BTreeSet::len).max().expect("there are polls");
     assert!((2..=4).contains(&most), "3000 records of 3 × 400 sockets are a few polls of each namespace: {most}");
 }
