@@ -3,6 +3,8 @@
 use std::{
     fs,
     sync::{Arc, Mutex, Weak},
+    thread,
+    time::{Duration, Instant},
 };
 
 use openssl::{
@@ -146,8 +148,16 @@ impl Attempt {
         let holds_all = |text: &str| reasons.iter().all(|reason| text.contains(reason));
         let says = |line: &str| line.contains(" WARN ") && line.contains(service) && holds_all(line);
         self.ingest.wait_until(&format!("{reasons:?}"), |ingest| ingest.log().lines().any(says));
-        let (status, body) = self.ingest.get("/readyz");
-        assert!(status == 503 && holds_all(&body), "{status} {body}");
+        // Told a moment after the line.
+        let begin = Instant::now();
+        loop {
+            let (status, body) = self.ingest.get("/readyz");
+            if status == 503 && holds_all(&body) {
+                break;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(10), "{status} {body}");
+            thread::sleep(Duration::from_millis(50));
+        }
         self.ingest.signal("TERM");
         assert_eq!(self.ingest.exit_code(), Some(0), "{}", self.ingest.log());
         self.touched_nothing().await;
