@@ -18,6 +18,10 @@ use crate::delivery::Entry;
 /// How often a look is repeated while a transaction over the offsets is open.
 const UNSTABLE: Duration = Duration::from_millis(100);
 
+/// What may be the matter when the group doesn't say in time what it holds.
+const UNREADABLE: &str = "no answer in time: a transaction over them is open, which brokers end within 20 s, or it hangs \
+                          (docs/delivery.md, \"What is not promised\"), or the group's coordinator is away";
+
 /// The group's offsets of one topic. Every call blocks until the group's coordinator has answered.
 #[derive(Clone)]
 pub struct Offsets {
@@ -85,8 +89,14 @@ impl Offsets {
         loop {
             let list = list(&group.topic, partitions);
             let left = timeout.saturating_sub(begin.elapsed());
-            let list =
-                consumer.committed_offsets(list, left).map_err(|error| failed(error).because(group.plain.reason()))?;
+            let list = match consumer.committed_offsets(list, left) {
+                Ok(list) => list,
+                // librdkafka asks again as long as a transaction is open, and doesn't say so.
+                Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::OperationTimedOut) => {
+                    return Err(Error::other(what, &*self.brokers, UNREADABLE));
+                }
+                Err(error) => return Err(failed(error).because(group.plain.reason())),
+            };
             let elements = list.elements();
             let errors = || elements.iter().filter_map(|element| element.error().err());
             if errors().any(|error| error.rdkafka_error_code() == Some(RDKafkaErrorCode::UnstableOffsetCommit))

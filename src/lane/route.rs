@@ -40,7 +40,7 @@ struct EpochState {
     not_utf8: u64,
 }
 
-/// How many unknown field numbers are told apart per epoch; the rest is counted under 0.
+/// How many unknown field numbers are told apart per epoch in one go; the rest is counted under 0, which no field has.
 const UNKNOWN_NUMBERS: usize = 64;
 
 /// After so many diverted records in a row the next are looked at before anything is written: to write half a row and to take
@@ -341,13 +341,11 @@ impl Row<'_> {
 }
 
 fn count_unknown(counts: &mut Vec<(u32, u64)>, number: u32) {
-    let known = counts.iter_mut().find(|(n, _)| *n == number);
-    if let Some((_, count)) = known {
-        *count += 1;
-    } else if counts.len() < UNKNOWN_NUMBERS {
-        counts.push((number, 1));
-    } else {
-        count_unknown(counts, 0);
+    let place = |counts: &[(u32, u64)], number| counts.iter().position(|(n, _)| *n == number);
+    let number = if counts.len() < UNKNOWN_NUMBERS || place(counts, number).is_some() { number } else { 0 };
+    match place(counts, number) {
+        Some(at) => counts[at].1 += 1,
+        None => counts.push((number, 1)),
     }
 }
 

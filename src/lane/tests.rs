@@ -228,3 +228,25 @@ fn outcome(report: &Report) -> Result<(String, Vec<(String, inspect::Value)>), S
         other => panic!("one record became {other:?}"),
     }
 }
+
+#[test]
+fn unknown_fields_are_counted_however_many_there_are() {
+    for numbers in [1..=64u32, 1..=65, 1..=300] {
+        let numbers = numbers.map(|n| 3000 + n).collect::<Vec<_>>();
+        let record = |unknown: &[u32]| {
+            let mut record = Vec::new();
+            prost::encoding::uint32::encode(1, &registry().newest().number, &mut record);
+            unknown.iter().for_each(|number| prost::encoding::uint32::encode(*number, &1, &mut record));
+            record
+        };
+        // All in one record, and one in each of many.
+        for message in [envelope([record(&numbers)]), envelope(numbers.iter().map(|number| record(&[*number])))] {
+            let batch = close(&message, |_| {}).expect("rows");
+            assert_eq!(placed_and_diverted(&batch).1, 0);
+            let counted = &batch.counts.unknown_fields;
+            assert_eq!(counted.values().sum::<u64>(), numbers.len() as u64);
+            let told_apart = counted.keys().filter(|(_, number)| *number > 0).count();
+            assert_eq!(told_apart, numbers.len().min(64), "{} numbers", numbers.len());
+        }
+    }
+}

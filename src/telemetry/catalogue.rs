@@ -65,7 +65,7 @@ metrics! {
          again.";
     UNKNOWN_FIELDS: "unknown_fields_total" Counter Count ["epoch", "field"]
         "Fields skipped in records that were placed, as no layout of the epoch defines their number. Beyond 1000 \
-         different ones they are counted under field 0.";
+         different ones, or 64 in a few messages, they are counted under field 0.";
     NOT_UTF8: "not_utf8_values_total" Counter Count ["epoch"]
         "Text values placed byte for byte that are not UTF-8.";
     LAG: "lag_messages" Gauge Count ["topic", "partition"]
