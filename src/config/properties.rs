@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rdkafka::{
-    ClientConfig,
-    error::KafkaError,
-    types::RDKafkaConfRes::{self, RD_KAFKA_CONF_UNKNOWN},
-};
+use rdkafka::{ClientConfig, error::KafkaError, types::RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN};
 
 use super::model::Secret;
 
@@ -20,9 +16,8 @@ pub(super) fn refused(properties: &BTreeMap<String, Secret>) -> impl Iterator<It
 }
 
 fn why(error: &KafkaError) -> &'static str {
-    const UNKNOWN: RDKafkaConfRes = RD_KAFKA_CONF_UNKNOWN;
     match error {
-        KafkaError::ClientConfig(UNKNOWN, ..) => {
+        KafkaError::ClientConfig(RD_KAFKA_CONF_UNKNOWN, ..) => {
             "librdkafka has no property of that name; its CONFIGURATION.md lists all, and docs/security.md those for \
              encryption and credentials"
         }
