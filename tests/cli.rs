@@ -57,6 +57,24 @@ fn a_bad_configuration_is_one_error_with_a_hint_and_exit_code_2() {
 }
 
 #[test]
+fn a_property_that_librdkafka_does_not_take_is_a_bad_configuration_and_never_shown() {
+    for (property, why) in [
+        ("sasl.pasword=hunter2", "librdkafka has no property of that name"),
+        ("sasl.oauthbearer.client.secret=hunter2", "it is not supported in this build"),
+        ("security.protocol=hunter2", "librdkafka doesn't take its value"),
+    ] {
+        let name = property.split('=').next().expect("a name");
+        for (command, code) in [(&["config", "check"][..], 2), (&["run"], 2), (&["schema", "plan"], 1)] {
+            let output = xtcp_ingest(&[command, &["--kafka-property", property]].concat(), &[]);
+            let said = text(&output.stderr);
+            assert_eq!((output.status.code(), text(&output.stdout)), (Some(code), ""), "{command:?}: {said}");
+            let expected = format!("--kafka-property: `kafka.properties` can't have `{name}`: {why}");
+            assert!(said.contains(&expected) && !said.contains("hunter2"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_command_line_that_is_not_understood_is_exit_code_64() {
     let plan = ["schema", "plan", "--jsn"];
     for arguments in [&["cnfig"][..], &["config", "check", "--wrkers", "1"], &plan, &["schema"], &[]] {

@@ -280,3 +280,13 @@ async fn a_server_that_refuses_a_statement_is_not_away() {
     }
     assert_eq!((requests.try_iter().count(), unasked.try_iter().count()), (2, 0));
 }
+
+#[test]
+fn what_every_insert_carries_is_not_to_be_configured() {
+    let setting = config::settings::find("clickhouse.insert_settings").expect("a setting");
+    for (name, _) in super::insert::SETTINGS {
+        let flags = vec![config::flag(setting, "clickhouse-insert-setting", &format!("{name}=1"))];
+        let problem = config::load(config::Sources { flags, ..Default::default() }).expect_err(name).to_string();
+        assert!(problem.contains(&format!("can't be given an entry `{name}`")), "{problem}");
+    }
+}

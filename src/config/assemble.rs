@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use reqwest::Certificate;
 use url::Url;
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     },
     origin::Origin,
     problem::Problem,
-    units,
+    properties, units,
 };
 
 /// Builds the configuration.
@@ -111,6 +112,11 @@ pub(super) fn assemble(merged: &Merged, problems: &mut Vec<Problem>) -> Config {
             config.kafka.topic,
         )));
     }
+    problems.extend(properties::refused(&config.kafka.properties).map(|(name, why)| Problem::Property {
+        origin: values.origin_in("kafka.properties", name).clone(),
+        name: name.to_owned(),
+        why,
+    }));
     if config.delivery == Delivery::ExactlyOnce {
         problems.extend(what_exactly_once_rules_out(&config.kafka).map(Problem::Contradiction));
     }
@@ -162,7 +168,18 @@ fn ca(values: &Values<'_>, problems: &mut Vec<Problem>) -> Option<String> {
             values.origin("clickhouse.url"),
         )));
     }
-    values.file(FILE, path, problems)
+    let pem = values.file(FILE, path.clone(), problems)?;
+    let cause = match Certificate::from_pem_bundle(pem.as_bytes()) {
+        Ok(certificates) if !certificates.is_empty() => return Some(pem),
+        Ok(_) => String::new(),
+        Err(error) => format!(" ({error})"),
+    };
+    let fault = format!(
+        "holds no certificate in PEM form{cause}; name a file of CA certificates, each between `-----BEGIN CERTIFICATE-----` \
+         and `-----END CERTIFICATE-----`"
+    );
+    problems.push(Problem::Content { origin: values.origin(FILE).clone(), key: FILE, path, fault });
+    None
 }
 
 /// Typed access by key. A key or type that the table of settings doesn't have is a fault of the program, which any
@@ -180,6 +197,12 @@ impl Values<'_> {
 
     fn origin(&self, key: &'static str) -> &Origin {
         self.merged.get(key).map_or(&Origin::Preset, |entry| &entry.origin)
+    }
+
+    /// Where an entry of a map came from.
+    fn origin_in(&self, key: &'static str, name: &str) -> &Origin {
+        let origin = self.merged.get(key).and_then(|entry| entry.origins.get(name));
+        origin.unwrap_or_else(|| self.origin(key))
     }
 
     fn all_taken(&self) -> bool {

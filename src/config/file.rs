@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between, in quotes",
+                "x.toml:2: `kafka.brokers` can't be an array; allowed is `host:port`, several with commas between, \
+                 without scheme or credentials, in quotes",
                 "x.toml:3: `kafka.properties` can't be of type string; allowed is a table of names and values",
             ]
         );

@@ -131,13 +131,26 @@ fn url(text: &str) -> Option<Url> {
     (plain && matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
-/// `host:port`, comma separated.
+/// `host:port`, comma separated. No scheme and no credentials: librdkafka would heed the former and not the latter, and
+/// messages name the brokers.
 pub(super) fn is_broker_list(text: &str) -> bool {
     text.split(',').all(|broker| {
-        broker.trim().rsplit_once(':').is_some_and(|(host, port)| {
-            !host.is_empty() && !host.contains(char::is_whitespace) && port.parse::<u16>().is_ok_and(|p| p > 0)
-        })
+        broker
+            .trim()
+            .rsplit_once(':')
+            .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0))
     })
+}
+
+/// A name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(text: &str) -> bool {
+    match text.strip_prefix('[').map(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.is_some_and(|address| {
+            address.contains(':')
+                && address.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '%' | '_' | '-'))
+        }),
+        None => !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-')),
+    }
 }
 
 /// A name that Kafka accepts for a topic.
@@ -174,7 +187,7 @@ pub(super) fn is_log_filter(text: &str) -> bool {
 }
 
 /// librdkafka properties that have settings of their own, or that the delivery stands on.
-const RESERVED_PROPERTIES: [&str; 8] = [
+pub(super) const RESERVED_PROPERTIES: [&str; 8] = [
     "bootstrap.servers",
     "metadata.broker.list",
     "group.id",
@@ -190,24 +203,46 @@ pub(super) fn is_free_property(name: &str) -> bool {
     is_some_text(name) && !RESERVED_PROPERTIES.contains(&name)
 }
 
-/// A ClickHouse setting that this service doesn't send itself.
+/// Settings that every insert has from this service, which win over any other.
+pub(super) const RESERVED_INSERT_SETTINGS: [&str; 8] = [
+    "async_insert",
+    "input_format_native_allow_types_conversion",
+    "insert_deduplicate",
+    "insert_deduplication_token",
+    "deduplicate_blocks_in_dependent_materialized_views",
+    "max_insert_block_size",
+    "min_insert_block_size_rows",
+    "min_insert_block_size_bytes",
+];
+
+/// What ClickHouse's HTTP interface takes in a request beside settings: who asks, in which session, how the body is packed.
+const REQUEST_PARAMETERS: [&str; 18] = [
+    "buffer_size",
+    "client_protocol_version",
+    "close_session",
+    "compress",
+    "database",
+    "decompress",
+    "default_format",
+    "password",
+    "query",
+    "query_id",
+    "quota_key",
+    "role",
+    "session_check",
+    "session_id",
+    "session_timeout",
+    "stacktrace",
+    "user",
+    "wait_end_of_query",
+];
+
+/// A ClickHouse setting that this service doesn't send itself. What a query's parameters are called begins with `param_`.
 pub(super) fn is_free_insert_setting(name: &str) -> bool {
     is_identifier(name)
-        && !matches!(
-            name,
-            "query"
-                | "database"
-                | "decompress"
-                | "compress"
-                | "default_format"
-                | "async_insert"
-                | "insert_deduplication_token"
-                | "insert_deduplicate"
-                | "deduplicate_blocks_in_dependent_materialized_views"
-                | "max_insert_block_size"
-                | "min_insert_block_size_rows"
-                | "min_insert_block_size_bytes"
-        )
+        && !name.starts_with("param_")
+        && !REQUEST_PARAMETERS.contains(&name)
+        && !RESERVED_INSERT_SETTINGS.contains(&name)
 }
 
 #[cfg(test)]
@@ -218,7 +253,15 @@ mod tests {
     fn broker_lists_name_a_port_each() {
         assert!(is_broker_list("127.0.0.1:9092"));
         assert!(is_broker_list("a:1, b:2,[::1]:3"));
-        for bad in ["", "a", "a:", ":1", "a:0", "a:70000", "a:1,", "a b:1"] {
+        assert!(is_broker_list("kafka-1.example_net:9092,[fe80::1%eth0]:9092"));
+        for bad in ["", "a", "a:", ":1", "a:0", "a:70000", "a:1,", "a b:1", "[a]:1", "[::1:1", "::1:1"] {
+            assert!(!is_broker_list(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn broker_lists_hold_no_scheme_and_no_credentials() {
+        for bad in ["SASL://u:p@h:9092", "u:p@h:9092", "u@h:9092", "PLAINTEXT://h:9092", "h:1,ssl://h:2", "h/p:1"] {
             assert!(!is_broker_list(bad), "{bad}");
         }
     }
@@ -246,7 +289,15 @@ mod tests {
     fn what_the_service_sets_itself_is_not_free() {
         assert!(is_free_property("security.protocol") && !is_free_property(""));
         assert!(RESERVED_PROPERTIES.iter().all(|name| !is_free_property(name)));
-        assert!(is_free_insert_setting("insert_quorum") && !is_free_insert_setting("async_insert"));
-        assert!(!is_free_insert_setting("a b"));
+        assert!(is_free_insert_setting("insert_quorum") && !is_free_insert_setting("a b"));
+        assert!(RESERVED_INSERT_SETTINGS.iter().all(|name| !is_free_insert_setting(name)));
+    }
+
+    #[test]
+    fn parameters_of_the_request_are_no_insert_settings() {
+        for name in ["user", "password", "session_id", "role", "quota_key", "query_id", "param_x", "query", "database"]
+        {
+            assert!(!is_free_insert_setting(name), "{name}");
+        }
     }
 }

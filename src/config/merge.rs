@@ -91,10 +91,10 @@ fn preset(setting: &'static Setting) -> Option<Entry> {
     Some(Entry { setting, value, origin: Origin::Preset, origins: BTreeMap::new() })
 }
 
-/// What was read, for the error. A URL that is refused may be so because it holds a password.
+/// What was read, for the error. An address that is refused may be so because it holds a password.
 fn found(setting: &Setting, text: &str) -> String {
-    let in_url = text.contains('@') || text.contains("://") && text.contains('?');
-    if setting.secret || in_url {
+    let in_address = text.contains(['@', '?']);
+    if setting.secret || in_address {
         "what was read (not shown: it may hold a secret)".to_owned()
     } else {
         format!("`{text}`")

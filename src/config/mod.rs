@@ -18,6 +18,7 @@ mod model;
 mod nearest;
 mod origin;
 mod problem;
+mod properties;
 mod reference;
 pub mod settings;
 mod show;

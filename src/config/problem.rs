@@ -99,6 +99,16 @@ pub enum Problem {
         /// What may stand there.
         allowed: String,
     },
+    /// librdkafka doesn't take a property. Its own words would show the value.
+    #[error("{origin}: `kafka.properties` can't have `{name}`: {why}")]
+    Property {
+        /// The place.
+        origin: Origin,
+        /// The property.
+        name: String,
+        /// Why, and what to do.
+        why: &'static str,
+    },
     /// Two settings contradict each other.
     #[error("{0}")]
     Contradiction(String),
@@ -113,5 +123,17 @@ pub enum Problem {
         path: PathBuf,
         /// What the system says.
         cause: std::io::Error,
+    },
+    /// The file that a setting names is not of that kind.
+    #[error("{origin}: `{key}`, `{}`, {fault}", path.display())]
+    Content {
+        /// The place of the setting.
+        origin: Origin,
+        /// The setting.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        fault: String,
     },
 }

@@ -20,7 +20,8 @@ every setting),
 3. the flags below.
 
 A name that isn't known is an error, in the file and among the environment variables that start with `{PREFIX}`. All \
-problems are reported at once, with the place, what was read and what is allowed, and the exit code is 2. \
+problems are reported at once, with the place, what was read and what is allowed, and the exit code is 2; of `schema …` and \
+`migrate …`, where 2 says something else, it is 1. \
 `xtcp-ingest config check` prints the merged result with the source of each value; secrets are hidden.
 
 Sizes are whole numbers with a unit (`B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`), durations whole numbers with `ms`, `s`, \
@@ -51,11 +52,12 @@ pub fn page() -> String {
     page
 }
 
-/// `docs/config.example.toml`: every setting with its default, commented out.
+/// `docs/config.example.toml`: every setting with its default, or an example where it has none, commented out.
 #[must_use]
 pub fn example() -> String {
     let mut text =
-        "# Every setting of xtcp-ingest with its default. Generated: `UPDATE_DOCS=1 cargo test` writes it anew.\n"
+        "# Every setting of xtcp-ingest with its default, or with an example where it says so. Generated: `UPDATE_DOCS=1 cargo \
+         test` writes it anew.\n"
             .to_owned();
     let (top, tables): (Vec<_>, Vec<_>) = settings::ALL.iter().partition(|s| group(s).is_empty());
     for setting in top {
@@ -72,21 +74,24 @@ pub fn example() -> String {
     text
 }
 
+/// Behind a value that is no default.
+const EXAMPLE: &str = "# an example, not the default";
+
 fn example_of(text: &mut String, setting: &Setting) {
     let name = setting.key.rsplit('.').next().unwrap_or(setting.key);
     let _ = write!(text, "\n# {}\n", setting.doc);
     let _ = match setting.preset {
-        _ if setting.is_map() => writeln!(text, "# {name} = {{ \"name\" = \"value\" }}"),
+        _ if setting.is_map() => writeln!(text, "# {name} = {{ \"name\" = \"value\" }} {EXAMPLE}"),
         Preset::Text(preset) => match setting.kind.read(preset) {
             Some(super::kind::Value::Number(_) | super::kind::Value::Switch(_)) => {
                 writeln!(text, "# {name} = {preset}")
             }
             _ => writeln!(text, "# {name} = {preset:?}"),
         },
-        Preset::Cores => writeln!(text, "# {name} = 4"),
+        Preset::Cores => writeln!(text, "# {name} = 4 {EXAMPLE}"),
         Preset::Absent => match setting.kind {
-            Kind::Number { min, .. } => writeln!(text, "# {name} = {min}"),
-            _ => writeln!(text, "# {name} = \"/path\""),
+            Kind::Number { min, .. } => writeln!(text, "# {name} = {min} {EXAMPLE}"),
+            _ => writeln!(text, "# {name} = \"/path\" {EXAMPLE}"),
         },
     };
 }
@@ -115,6 +120,18 @@ mod tests {
     #[test]
     fn the_page_is_current() {
         assert_current("docs/configuration.md", &page());
+    }
+
+    #[test]
+    fn what_the_example_shows_is_a_default_or_said_to_be_none() {
+        let example = example();
+        for setting in settings::ALL {
+            let name = setting.key.rsplit('.').next().expect("a name");
+            let has_default = matches!(setting.preset, Preset::Text(_));
+            let shown =
+                |line: &&str| line.starts_with(&format!("# {name} = ")) && line.ends_with(EXAMPLE) != has_default;
+            assert!(example.lines().any(|line| shown(&line)), "{}", setting.key);
+        }
     }
 
     #[test]

@@ -91,8 +91,13 @@ impl Setting {
 
 /// All settings, in the order of the reference page.
 pub static ALL: &[Setting] = &[
-    text("kafka.brokers", "127.0.0.1:9092", kind::is_broker_list, "`host:port`, several with commas between")
-        .doc("The brokers to ask first; they name the others."),
+    text(
+        "kafka.brokers",
+        "127.0.0.1:9092",
+        kind::is_broker_list,
+        "`host:port`, several with commas between, without scheme or credentials",
+    )
+    .doc("The brokers to ask first; they name the others."),
     text("kafka.topic", "xtcp", kind::is_topic, "1 to 249 letters, digits, `.`, `_` or `-`").doc("The landing topic."),
     text("kafka.dead_letter_topic", "", kind::is_topic_or_none, "1 to 249 letters, digits, `.`, `_` or `-`, or nothing").doc(
         "A topic for what can't be placed, which the bootstrap creates where it is absent: without it this service is not \
@@ -109,16 +114,18 @@ pub static ALL: &[Setting] = &[
         Kind::Map {
             flag: "kafka-property",
             rule: kind::is_free_property,
-            allowed: "any librdkafka property but those that this service sets itself (`bootstrap.servers`, `group.id`, \
-                      `transactional.id`, `transaction.timeout.ms`, `enable.auto.commit`, `enable.auto.offset.store`, \
-                      `enable.partition.eof`)",
+            allowed: "any librdkafka property but those that this service sets itself (`bootstrap.servers`, \
+                      `metadata.broker.list`, `group.id`, `transactional.id`, `transaction.timeout.ms`, \
+                      `enable.auto.commit`, `enable.auto.offset.store`, `enable.partition.eof`)",
         },
         Preset::Absent,
     )
     .secret()
     .doc(
         "Further librdkafka properties, passed through as they are: `security.protocol`, `sasl.…`, `ssl.…`. \
-         docs/security.md shows which ones each protection needs.",
+         docs/security.md shows which ones each protection needs. What librdkafka doesn't take is refused. With \
+         `delivery = \"exactly_once\"`, `isolation.level` can be `read_committed` alone, and `auto.offset.reset` one of \
+         `smallest`, `earliest`, `beginning`, `largest`, `latest`, `end`.",
     ),
     of("kafka.tiered_storage", Kind::Switch, Preset::Text("false")).doc(
         "The brokers tier to object storage: the landing topic is created with `remote.storage.enable`. When off, the key \
@@ -151,9 +158,10 @@ pub static ALL: &[Setting] = &[
             flag: "clickhouse-insert-setting",
             rule: kind::is_free_insert_setting,
             allowed: "any ClickHouse setting but those that this service sends itself (`async_insert`, \
-                      `insert_deduplicate`, `insert_deduplication_token`, \
+                      `input_format_native_allow_types_conversion`, `insert_deduplicate`, `insert_deduplication_token`, \
                       `deduplicate_blocks_in_dependent_materialized_views`, `max_insert_block_size`, \
-                      `min_insert_block_size_rows`, `min_insert_block_size_bytes`, and the parameters of the request)",
+                      `min_insert_block_size_rows`, `min_insert_block_size_bytes`, and the parameters of the request, \
+                      like `user`, `password`, `role`, `session_id`, `query_id`)",
         },
         Preset::Absent,
     )
@@ -171,7 +179,9 @@ pub static ALL: &[Setting] = &[
              their number.",
         ),
     of("batch.max_inserts_per_second", Kind::Number { min: 1, max: 100_000 }, Preset::Text("20")).doc(
-        "Inserts into one table that this process may begin in a second because of `batch.age`: where it reads more partitions          than this in a second of age, the age grows with their number, and with it the time until a row can be read.          Batches that are full don't wait for it.",
+        "Inserts into one table that this process may begin in a second because of `batch.age`: where it reads more \
+         partitions than this in a second of age, the age grows with their number, and with it the time until a row can be \
+         read. Batches that are full don't wait for it.",
     ),
     of("limits.memory", Kind::Size { min: 1 << 20, max: 1 << 40 }, Preset::Text("160MiB")).doc(
         "Open and closed batches of all partitions together: above it no message is read until an insert is done. Counted beside \
@@ -242,8 +252,24 @@ mod tests {
     fn every_setting_has_a_text_and_a_preset_that_is_allowed() {
         for setting in ALL {
             assert!(setting.doc.ends_with('.'), "{}: {:?}", setting.key, setting.doc);
+            for text in [setting.doc, &setting.kind.allowed()] {
+                assert!(!text.contains("  ") && !text.contains('\n'), "{}: {text:?}", setting.key);
+            }
             if let Preset::Text(text) = setting.preset {
                 assert!(setting.kind.read(text).is_some(), "{}: {text}", setting.key);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_named() {
+        let allowed = |key: &str| find(key).expect("a setting").kind.allowed();
+        for (key, names) in [
+            ("kafka.properties", &kind::RESERVED_PROPERTIES[..]),
+            ("clickhouse.insert_settings", &kind::RESERVED_INSERT_SETTINGS[..]),
+        ] {
+            for name in names {
+                assert!(allowed(key).contains(&format!("`{name}`")), "{key}: {name}");
             }
         }
     }

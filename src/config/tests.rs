@@ -4,6 +4,20 @@ use std::{ffi::OsString, fs, time::Duration};
 
 use super::*;
 
+/// A certificate of nobody's, signed by itself.
+const CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBdTCCARugAwIBAgIUGZznAUi8uuASx3SE/oatE5QhK98wCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMzAxNzM1MDRaGA8yMTI2MTEwNjE3MzUw
+NFowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABB+z
+3gIUTeU7ZSCSj8woePG+W2jX4qAPq4a0v/PktBT3PXiarlZPNFxYKY5VhwvEF2OA
+/4ozPtXGvV7oLlS2CByjUzBRMB0GA1UdDgQWBBTBI9D2A17qHaXRBpfFTwqLwzC4
+OjAfBgNVHSMEGDAWgBTBI9D2A17qHaXRBpfFTwqLwzC4OjAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCA0gAMEUCIG/VKJdICmGiATOwqmPvQUY/Vx5ackPM1uEw
+G02/nX1SAiEAt3su7KjD9BVDvZgJHB2k7vQ1Ha06ssrURFHwRGfbRWs=
+-----END CERTIFICATE-----
+";
+
 fn sources(file: &str, environment: &[(&str, &str)], flags: &[(&str, &str)]) -> (tempfile::TempDir, Sources) {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let path = folder.path().join("x.toml");
@@ -49,11 +63,11 @@ fn flags_beat_the_environment_and_the_environment_beats_the_file() {
 
 #[test]
 fn maps_are_merged_entry_by_entry() {
-    let file = "[kafka.properties]\n\"a.b\" = 1\nc = true\n";
-    let flags = [("kafka.properties", "c=x=y"), ("kafka.properties", "d=")];
+    let file = "[kafka.properties]\n\"linger.ms\" = 1\nclient.id = true\n";
+    let flags = [("kafka.properties", "client.id=x=y"), ("kafka.properties", "sasl.password=")];
     let properties = loaded(file, &[], &flags).expect("all allowed").config.kafka.properties;
     let revealed: Vec<_> = properties.iter().map(|(k, v)| (k.as_str(), v.reveal())).collect();
-    assert_eq!(revealed, [("a.b", "1"), ("c", "x=y"), ("d", "")]);
+    assert_eq!(revealed, [("client.id", "x=y"), ("linger.ms", "1"), ("sasl.password", "")]);
 }
 
 #[test]
@@ -70,8 +84,8 @@ fn all_problems_come_at_once_each_with_its_place() {
             "  environment variable `XTCP_INGEST_WORKER` is no setting; the nearest is `XTCP_INGEST_WORKERS`",
             "  x.toml:2: `kafka.topic` can't be `a b`; allowed is 1 to 249 letters, digits, `.`, `_` or `-`",
             "  x.toml:7: `kafka.properties` can't be given an entry `group.id`; allowed is any librdkafka property but \
-             those that this service sets itself (`bootstrap.servers`, `group.id`, `transactional.id`, \
-             `transaction.timeout.ms`, `enable.auto.commit`, `enable.auto.offset.store`, `enable.partition.eof`)",
+             those that this service sets itself (`bootstrap.servers`, `metadata.broker.list`, `group.id`, \
+             `transactional.id`, `transaction.timeout.ms`, `enable.auto.commit`, `enable.auto.offset.store`, `enable.partition.eof`)",
             "  x.toml:5: `batch.rows` can't be `0`; allowed is a whole number from 1 to 10000000",
             "  XTCP_INGEST_WORKERS: `workers` can't be `many`; allowed is a whole number from 1 to 256",
             "  --batch-age: `batch.age` can't be `5`; allowed is a duration from 1ms to 1h, with its unit",
@@ -160,10 +174,10 @@ fn a_password_comes_from_a_file_without_its_line_end() {
 fn a_ca_is_read_from_its_file_for_https_alone() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let path = folder.path().join("ca.pem");
-    fs::write(&path, "x").expect("the file can be written");
+    fs::write(&path, CERTIFICATE).expect("the file can be written");
     let flags = |path| [("clickhouse.url", "https://a:8443,http://b:8123"), ("clickhouse.ca_file", path)];
     let config = loaded("", &[], &flags(path.to_str().expect("a text"))).expect("the file is there").config;
-    assert_eq!(config.clickhouse.ca.as_deref(), Some("x"));
+    assert_eq!(config.clickhouse.ca.as_deref(), Some(CERTIFICATE));
     let problem = loaded("", &[], &flags("/nowhere")).expect_err("there is no such file");
     assert!(problem.starts_with("--clickhouse-ca-file: can't read `clickhouse.ca_file`, `/nowhere`: "), "{problem}");
     let problem = loaded("", &[], &[("clickhouse.ca_file", path.to_str().expect("a text"))]).expect_err("no https");
@@ -172,6 +186,33 @@ fn a_ca_is_read_from_its_file_for_https_alone() {
         "`clickhouse.ca_file` (--clickhouse-ca-file) is given and `clickhouse.url` (default) has no `https` address, \
          so no certificate would be looked at"
     );
+}
+
+#[test]
+fn a_ca_file_without_a_certificate_is_refused_with_its_path() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = folder.path().join("ca.pem");
+    let path = path.to_str().expect("a text");
+    for content in ["", "x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        fs::write(path, content).expect("the file can be written");
+        let flags = [("clickhouse.url", "https://a:8443"), ("clickhouse.ca_file", path)];
+        let problem = loaded("", &[], &flags).expect_err("no certificate");
+        let begin = format!("--clickhouse-ca-file: `clickhouse.ca_file`, `{path}`, holds no certificate in PEM form");
+        assert!(problem.starts_with(&begin) && problem.contains("; name a file of CA certificates"), "{problem}");
+    }
+}
+
+#[test]
+fn a_property_that_librdkafka_does_not_take_is_named_with_its_place_and_without_its_value() {
+    let file = "[kafka.properties]\n\"sasl.pasword\" = \"hunter2\"\n";
+    let problem = loaded(file, &[], &[("kafka.properties", "session.timeout.ms=hunter2")]).expect_err("both are wrong");
+    let lines: Vec<_> = problem.lines().collect();
+    assert!(lines[1].starts_with("  x.toml:2: `kafka.properties` can't have `sasl.pasword`: "), "{problem}");
+    assert!(
+        lines[2].starts_with("  --kafka-property: `kafka.properties` can't have `session.timeout.ms`: "),
+        "{problem}"
+    );
+    assert!(lines.len() == 3 && !problem.contains("hunter2"), "{problem}");
 }
 
 #[test]
@@ -201,6 +242,8 @@ fn no_secret_shows_anywhere() {
         (format!("[clickhouse]\nurl = \"{url}\"\n"), vec![]),
         ("[clickhouse]\npassword = \"hunter2\n".to_owned(), vec![]),
         (String::new(), vec![("XTCP_INGEST_CLICKHOUSE_URL", url)]),
+        (String::new(), vec![("XTCP_INGEST_KAFKA_BROKERS", "SASL://u:hunter2@h:9092")]),
+        (String::new(), vec![("XTCP_INGEST_KAFKA_BROKERS", "h:9092?sasl.password=hunter2")]),
     ] {
         let problem = loaded(&file, &environment, &[]).expect_err("not allowed");
         assert!(!problem.contains("hunter2"), "{problem}");
@@ -211,8 +254,7 @@ fn no_secret_shows_anywhere() {
 
 #[test]
 fn what_config_check_prints_reads_back() {
-    let file =
-        "log = \"debug\"\n[kafka.properties]\n\"a.b\" = \"x\"\n[clickhouse.insert_settings]\ninsert_quorum = 2\n";
+    let file = "log = \"debug\"\n[kafka.properties]\n\"sasl.username\" = \"x\"\n[clickhouse.insert_settings]\ninsert_quorum = 2\n";
     let first = loaded(file, &[("XTCP_INGEST_BATCH_ROWS", "7")], &[]).expect("all allowed");
     let printed = toml(&first.shown);
     assert!(printed.contains("rows = 7") && printed.contains("# XTCP_INGEST_BATCH_ROWS"), "{printed}");

@@ -20,7 +20,7 @@ impl Error {
     pub(super) fn new(what: impl Into<String>, brokers: impl Into<String>, error: &KafkaError) -> Self {
         // The one kind whose code the library has no getter for.
         let code = if let KafkaError::AdminOp(code) = error { Some(*code) } else { error.rdkafka_error_code() };
-        let cause = code.map_or_else(|| error.to_string(), |code| code.to_string());
+        let cause = code.map_or_else(|| without_value(error), |code| code.to_string());
         Self { what: what.into(), brokers: brokers.into(), cause, code, right: None }
     }
 
@@ -110,6 +110,17 @@ impl Error {
     }
 }
 
+/// What the library says, but for the value of a property, which it would show and which may be a password.
+fn without_value(error: &KafkaError) -> String {
+    match error {
+        KafkaError::ClientConfig(_, _, name, _) => format!(
+            "librdkafka doesn't take the property `{name}` of `kafka.properties`, or not that value (not shown: it may hold \
+             a secret); give another or take it out: docs/security.md shows which ones each protection needs"
+        ),
+        error => error.to_string(),
+    }
+}
+
 /// In a reason: what the TLS library calls a refusal by the other side, and that it refuses itself.
 const ALERT: &str = "SSL alert number";
 const DISTRUST: &str = "certificate verify failed";
@@ -188,6 +199,15 @@ mod tests {
         let text = denied.needing("CREATE on the topic").to_string();
         assert!(text.ends_with("; the account needs CREATE on the topic"), "{text}");
         assert!(Error::new("creation", "b:1", &KafkaError::AdminOp(Code::RequestTimedOut)).is_away());
+    }
+
+    #[test]
+    fn a_property_that_is_refused_is_named_without_its_value() {
+        for (name, value) in [("sasl.pasword", "hunter2"), ("session.timeout.ms", "hunter2"), ("acks", "hunter2")] {
+            let refused = rdkafka::ClientConfig::new().set(name, value).create_native_config().err().expect("refused");
+            let text = Error::new("client", "b:1", &refused).to_string();
+            assert!(text.contains(&format!("`{name}` of `kafka.properties`")) && !text.contains("hunter2"), "{text}");
+        }
     }
 
     #[test]

@@ -118,6 +118,22 @@ async fn pause(milliseconds: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_partition_with_nothing_committed_has_a_lag() {
+    let (bench, queue) = (Bench::new(), Queue::default());
+    bench.server.answer("errors", Some(About::Table));
+    bench.assign(&[(0, &queue)]).await;
+    queue.put(100..125);
+    bench.eventually("attempts", |b| b.server.attempts("errors").0 > 0).await;
+    let ends = vec![kafka::End { partition: 0, next: 125, queued_bytes: 0 }];
+    let sight = kafka::Sight { ends, paused: 0, connected: true };
+    assert!(bench.events.send(Event::Sight(sight)).await.is_ok());
+    let lag = "xtcp_ingest_lag_messages{topic=\"t\",partition=\"0\"} 25";
+    bench.eventually("a lag", |b| b.telemetry.render().contains(lag)).await;
+    assert_eq!(bench.offsets.of(0), None);
+    bench.finish(Duration::ZERO).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_placed_is_committed_and_nothing_before() {
     let (bench, queue) = (Bench::new(), Queue::default());
     bench.server.answer("errors", Some(About::Table));

@@ -42,6 +42,8 @@ pub(super) struct Partition {
     pub(super) sending: JoinSet<()>,
     /// Blocks of closed batches that may not be sent yet.
     waiting: BTreeMap<u64, Vec<Parcel>>,
+    /// Where the first batch began.
+    first: Option<i64>,
     /// The offset after the last message, as the brokers told it.
     pub(super) end: Option<i64>,
     /// Bytes that wait in its queue, as the Kafka client told it.
@@ -75,6 +77,7 @@ impl Partition {
             journal,
             sending: JoinSet::new(),
             waiting: BTreeMap::new(),
+            first: None,
             end: None,
             queued: 0,
             alive: Arc::new(AtomicBool::new(true)),
@@ -95,6 +98,7 @@ impl Partition {
     /// A batch of that many blocks closed. Returns its number and its range.
     pub(super) fn begin(&mut self, first: i64, next: i64, blocks: usize, held: Held, counts: Counts) -> (u64, Range) {
         self.at_end = false;
+        self.first.get_or_insert(first);
         let (batch, range) = self.journal.close(first, next, blocks);
         if blocks == 0 {
             held.settle(&counts);
@@ -280,9 +284,10 @@ impl Partition {
         self.journal.to_write(false).is_some()
     }
 
-    /// Messages between the committed offset and the end.
+    /// Messages between the committed offset and the end. As long as nothing is known to be committed, it is from where
+    /// reading began: a partition of which nothing is placed has a lag too.
     pub(super) fn lag(&self) -> Option<u64> {
-        let committed = self.journal.held().or_else(|| self.journal.floor())?;
+        let committed = self.journal.held().or_else(|| self.journal.floor()).or(self.first)?;
         Some(u64::try_from(self.end? - committed).unwrap_or(0))
     }
 }

@@ -146,6 +146,7 @@ mod tests {
         for metric in ALL {
             assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
             assert!(metric.help.ends_with('.'), "{}", metric.name);
+            assert!(!metric.help.contains("  "), "{}", metric.name);
         }
     }
 

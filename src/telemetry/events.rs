@@ -51,3 +51,22 @@ pub enum Rebalance {
     /// The offsets of a partition turned out to be another member's.
     Foreign,
 }
+
+impl Rebalance {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Assigned, Self::Revoked, Self::Lost, Self::Foreign];
+
+    /// What the metric calls it.
+    pub(super) const fn code(self) -> &'static str {
+        match self {
+            Self::Assigned => "assigned",
+            Self::Revoked => "revoked",
+            Self::Lost => "lost",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// What may be found when a partition is taken over.
+pub(super) const TAKEOVERS: [&str; 8] =
+    ["continued", "first", "missing", "foreign", "corrupt", "recreated", "expired", "truncated"];

@@ -15,7 +15,7 @@ use metrics_util::MetricKindMask;
 
 use super::{
     catalogue::{self, Kind, Metric},
-    events::{Closed, Memory, Outcome, Rebalance},
+    events::{Closed, Memory, Outcome, Rebalance, TAKEOVERS},
     ledger::Ledger,
 };
 use crate::bootstrap::{Action, Report, State};
@@ -74,7 +74,7 @@ impl Telemetry {
                 Kind::Histogram => recorder.describe_histogram(name, unit, help),
             }
         }
-        Self {
+        let telemetry = Self {
             handle: recorder.handle(),
             recorder,
             ledger: Arc::default(),
@@ -83,7 +83,21 @@ impl Telemetry {
             schema: Mutex::default(),
             observations: AtomicU32::new(0),
             rendering: Mutex::new(()),
+        };
+        telemetry.start_at_zero();
+        telemetry
+    }
+
+    /// What is there before its first event, or the first increase would be seen by nobody.
+    fn start_at_zero(&self) {
+        for outcome in TAKEOVERS {
+            self.counter(&catalogue::TAKEOVERS, &[outcome]).absolute(0);
         }
+        self.counter(&catalogue::OFFSETS_GONE, &[]).absolute(0);
+        for event in Rebalance::ALL {
+            self.counter(&catalogue::REBALANCES, &[event.code()]).absolute(0);
+        }
+        self.counter(&catalogue::LEASE_LEFT, &[]).absolute(0);
     }
 
     /// Where what was consumed is accounted for.
@@ -129,17 +143,12 @@ impl Telemetry {
 
     /// The group moved partitions.
     pub fn rebalance(&self, event: Rebalance) {
-        let event = match event {
-            Rebalance::Assigned => "assigned",
-            Rebalance::Revoked => "revoked",
-            Rebalance::Lost => "lost",
-            Rebalance::Foreign => "foreign",
-        };
-        self.counter(&catalogue::REBALANCES, &[event]).increment(1);
+        self.counter(&catalogue::REBALANCES, &[event.code()]).increment(1);
     }
 
     /// A partition was taken over with that outcome, so many of its offsets being gone.
     pub fn takeover(&self, outcome: &str, gone: u64) {
+        debug_assert!(TAKEOVERS.contains(&outcome), "{outcome}");
         self.counter(&catalogue::TAKEOVERS, &[outcome]).increment(1);
         self.counter(&catalogue::OFFSETS_GONE, &[]).increment(gone);
     }

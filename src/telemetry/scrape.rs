@@ -119,6 +119,20 @@ mod tests {
     }
 
     #[test]
+    fn what_alerts_see_increase_is_there_from_the_start() {
+        let scrape = Telemetry::new().render();
+        for outcome in ["continued", "first", "missing", "foreign", "corrupt", "recreated", "expired", "truncated"] {
+            let series = format!("xtcp_ingest_takeovers_total{{outcome=\"{outcome}\"}}");
+            assert_eq!(value(&scrape, &series), Some(0.0), "{scrape}");
+        }
+        for event in ["assigned", "revoked", "lost", "foreign"] {
+            assert_eq!(value(&scrape, &format!("xtcp_ingest_rebalances_total{{event=\"{event}\"}}")), Some(0.0));
+        }
+        assert_eq!(value(&scrape, "xtcp_ingest_offsets_gone_total"), Some(0.0));
+        assert_eq!(value(&scrape, "xtcp_ingest_schema_lease_release_failures_total"), Some(0.0));
+    }
+
+    #[test]
     fn the_gauges_of_a_partition_leave_with_it() {
         let (telemetry, topic) = (Telemetry::new(), Arc::from("xtcp"));
         telemetry.lag(&topic, 0, 5);

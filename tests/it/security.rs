@@ -290,5 +290,5 @@ async fn the_server_of_clickhouse_is_trusted_for_the_ca_that_is_named_and_its_ow
         distrusting.waits("waiting for ClickHouse at ", &distrust).await;
     }
     wrong.refuses("check `clickhouse.user` and `clickhouse.password`").await;
-    empty.refuses("`clickhouse.ca_file` holds no certificate in PEM form").await;
+    empty.refuses("no-ca.pem`, holds no certificate in PEM form").await;
 }
