@@ -144,7 +144,7 @@ fn definitions_that_can_not_be_read_are_a_bad_configuration() {
     let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
     std::fs::create_dir(path("broken")).expect("a folder");
     std::fs::write(path("broken/manifest.yaml"), "objects: [").expect("written");
-    for (schemas, expected) in [("nowhere", "let this account read `schemas_dir`"), ("broken", "broken/manifest.yaml:")]
+    for (schemas, expected) in [("nowhere", "nowhere: there is no such directory\n"), ("broken", "broken/manifest.yaml:")]
     {
         let output = xtcp_ingest(&["config", "check", "--schemas-dir", &path(schemas)], &[]);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{schemas}");

@@ -24,7 +24,7 @@ impl Definitions {
         }
         match Tree::from_dir(directory) {
             Ok(tree) => self.overlaid(&tree),
-            Err(error) => self.refusing(vec![format!("{error}; let this account read `overlay_dir`, or leave it out")]),
+            Err(error) => self.refusing(vec![error.to_string()]),
         }
     }
 

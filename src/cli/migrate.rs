@@ -13,7 +13,7 @@ use crate::{
     bootstrap::Definitions,
     migrate::{
         DraftError, ProtoError, ProtoFile, RenameError, Request, Rules, Shape, Source, declared, differences, draft,
-        parse_renames, verdict, write,
+        parse_renames, take_back, verdict, write,
     },
 };
 
@@ -33,8 +33,9 @@ Examples:
     ///
     /// Writes the epoch's file, the manifest, the list of what was published, a file under `migrations/` and the `.proto`
     /// itself with what has to be reserved. What is there and says something else is never overwritten; given twice, the
-    /// command changes nothing the second time.
-    #[command(after_help = "Exit codes: 0 written, or nothing to do; 1 refused: nothing was written.
+    /// command changes nothing the second time. Ended in the middle, it is finished by the same command.
+    #[command(after_help = "Exit codes: 0 written, or nothing to do; 1 refused, or a file can't be written: nothing was changed, unless
+the message says so.
 
 Examples:
   xtcp-ingest migrate new --dir ddl new.proto
@@ -194,6 +195,8 @@ impl Diff {
 
 impl New {
     fn run(self) -> Result<ExitCode, Failure> {
+        // Before anything is read: the `.proto` may be one of the files that a run has changed that was ended in the middle.
+        take_back(&self.directory).map_err(|error| draft_failure(&error))?;
         let new = self.changed.read(self.changed.new.clone())?;
         let request = Request {
             directory: self.directory.clone(),
@@ -203,7 +206,7 @@ impl New {
             rules: self.changed.rules()?,
         };
         let draft = draft(&new, &self.changed.new, &request).map_err(|error| draft_failure(&error))?;
-        write(&draft.writes).map_err(|error| draft_failure(&error))?;
+        write(&self.directory, &draft.writes).map_err(|error| draft_failure(&error))?;
         let files: Vec<String> = draft.writes.iter().map(|write| write.path.display().to_string()).collect();
         if self.json {
             let differences: Vec<_> = draft.differences.iter().map(|difference| difference.json()).collect();
@@ -222,6 +225,14 @@ fn draft_failure(error: &DraftError) -> Failure {
         DraftError::Unconfirmed(_) => "confirm each by its `--rename`, or give what is new a free number",
         DraftError::Edited { .. } | DraftError::ProtoEdited { .. } => {
             "take the files back from the repository, or finish and publish what was begun"
+        }
+        DraftError::Foreign { journal, .. } | DraftError::NoJournal { path: journal } => {
+            let journal = journal.display();
+            return Failure::failed(error)
+                .hint(format!("take the definitions and the `.proto` back from the repository, then remove {journal}"));
+        }
+        DraftError::HalfWritten { .. } | DraftError::Stuck { .. } => {
+            "mend that, then give the same command again: it takes back what was written, and begins anew"
         }
         DraftError::Rename(error) => return rename_failure(error),
         _ => return Failure::failed(error),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tree::{Refused, TreeError};
 
-/// Nothing was written.
+/// Nothing was written, unless it says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
     /// The tree can't be read.
@@ -35,12 +35,44 @@ pub enum DraftError {
         source: io::Error,
     },
     /// A file can't be written.
-    #[error("can't write {}: {source}", path.display())]
+    #[error("can't write {}: {source}; all files are as they were", path.display())]
     Unwritable {
         /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A file can't be written, and neither can what was written before it be taken back.
+    #[error("can't write {}: {source}; and what was written before it is still there: {error}", path.display())]
+    HalfWritten {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+        /// Why nothing could be taken back.
+        error: Box<DraftError>,
+    },
+    /// A file can't be put back.
+    #[error("can't put {} back as it was: {source}", path.display())]
+    Stuck {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file was changed since a run was ended in the middle.
+    #[error("a `migrate new` was ended in the middle, and {} was changed since, by somebody else", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What that run wrote about itself.
+        journal: PathBuf,
+    },
+    /// What a run wrote about itself can't be read.
+    #[error("a `migrate new` was ended in the middle, and {} doesn't say what it wrote", path.display())]
+    NoJournal {
+        /// The file.
+        path: PathBuf,
     },
     /// The record can't be as it is.
     #[error("the record is refused:\n{}", listed(.0))]

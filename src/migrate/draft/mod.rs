@@ -7,6 +7,7 @@ mod column;
 mod epoch_file;
 mod error;
 mod items;
+mod journal;
 mod manifest_file;
 mod migration_file;
 mod proto_text;
@@ -19,8 +20,9 @@ mod yaml;
 use std::{fs, path::Path, path::PathBuf};
 
 pub use error::DraftError;
+pub use journal::{take_back, write};
 pub use manifest_file::ManifestError;
-pub use write::{Write, write};
+pub use write::Write;
 
 use super::{
     Class, Difference, ProtoFile, Reserved, Rules, Shape, Verdict, declared, differences, left, renames::Renames,
