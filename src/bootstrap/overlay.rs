@@ -252,7 +252,7 @@ objects:
         let file = empty.path().join("file");
         std::fs::write(&file, "").expect("a file in the place of a directory");
         let definitions = Definitions::embedded().expect("sound").with_overlay(&file);
-        assert!(definitions.overlay_refused[0].contains("leave it out"), "{:?}", definitions.overlay_refused);
+        assert!(definitions.overlay_refused[0].contains("it is no directory"), "{:?}", definitions.overlay_refused);
         assert!(is_core_alone(&definitions));
         let fault = empty.path().join("manifest.yaml");
         std::fs::create_dir(&fault).expect("a directory in the place of a file");

@@ -43,6 +43,8 @@ pub struct TreeError {
 enum Why {
     #[error("there is no such directory")]
     NoDirectory,
+    #[error("it is no directory")]
+    NotOne,
     #[error("it is a link to something that isn't there")]
     Dangling,
     #[error("it is no regular file")]
@@ -62,6 +64,7 @@ impl Why {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Self::Denied(error),
             io::ErrorKind::InvalidData => Self::NoText,
+            io::ErrorKind::NotADirectory => Self::NotOne,
             _ => Self::Other(error),
         }
     }

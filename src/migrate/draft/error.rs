@@ -81,13 +81,19 @@ pub enum DraftError {
     #[error("say whether these are renames:\n{}", listed(.0))]
     Unconfirmed(Vec<Difference>),
     /// The number is taken.
-    #[error("epoch {number} is in use already, and what changed needs a new one; the next is {next}")]
+    #[error("epoch {number} is in use already, and what changed needs a new one{}", .next.map_or(String::new(), |next| format!("; the next is {next}")))]
     Used {
         /// The number that was asked for.
         number: u32,
-        /// The next free one.
-        next: u32,
+        /// The next free one, if there is one.
+        next: Option<u32>,
     },
+    /// There is no next number.
+    #[error(
+        "what changed needs a new epoch, and there is none after epoch {}, the last that a record can name",
+        u32::MAX
+    )]
+    LastEpoch,
     /// The table's key would be gone.
     #[error("`{column}` is gone, and {table} is sorted by it or loses rows by it; keep the field")]
     Key {

@@ -55,9 +55,8 @@ pub(super) fn write_by(directory: &Path, writes: &[Write], before: Before<'_>) -
         .and_then(|()| place(&path, before))
         .map_err(|source| (path.clone(), source))
         .and_then(|()| journal.carry_out(before));
-    let ended = ended.and_then(|()| {
-        before(&path).and_then(|()| fs::remove_file(&path)).map_err(|source| (path.clone(), source))
-    });
+    let ended = ended
+        .and_then(|()| before(&path).and_then(|()| fs::remove_file(&path)).map_err(|source| (path.clone(), source)));
     let Err((path, source)) = ended else { return Ok(()) };
     match take_back_by(directory, before) {
         Ok(()) => Err(DraftError::Unwritable { path, source }),
@@ -74,8 +73,7 @@ pub(super) fn take_back_by(directory: &Path, before: Before<'_>) -> Result<(), D
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(DraftError::Unreadable { path, source }),
     };
-    let journal: Journal =
-        serde_json::from_str(&text).map_err(|_| DraftError::NoJournal { path: path.clone() })?;
+    let journal: Journal = serde_json::from_str(&text).map_err(|_| DraftError::NoJournal { path: path.clone() })?;
     if let Some(other) = journal.writes.iter().find(|write| !write.is_done() && !write.is_before()) {
         return Err(DraftError::Foreign { path: other.path.clone(), journal: path });
     }

@@ -88,9 +88,13 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
         (Verdict::Additive, None) => false,
         (Verdict::Additive, Some(number)) if number == newest => false,
         (Verdict::Bump, None) => true,
-        (_, number) => return Err(DraftError::Used { number: number.unwrap_or(newest), next: newest + 1 }),
+        (_, number) => return Err(DraftError::Used { number: number.unwrap_or(newest), next: newest.checked_add(1) }),
     };
-    let epoch = if is_new_epoch { request.epoch.unwrap_or(newest + 1) } else { newest };
+    let epoch = match (is_new_epoch, request.epoch) {
+        (false, _) => newest,
+        (true, Some(number)) => number,
+        (true, None) => newest.checked_add(1).ok_or(DraftError::LastEpoch)?,
+    };
     let making = Making { new, old: &old, kept, request, tree: &tree, definitions: &definitions, published };
     let mut writes = if is_new_epoch { making.new_epoch(epoch)? } else { making.columns()? };
     // A file that nothing lists is only expected where this one goes.
@@ -106,7 +110,7 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
     Ok(Draft { epoch, is_new_epoch, differences: found, writes })
 }
 
-/// The tree without files of epochs that nothing lists, which a run that was ended in the middle may have left; and those.
+/// The tree without files of epochs that nothing lists, which may stand where a new one has to be written; and those.
 fn listed(whole: &Tree, directory: &Path) -> (Tree, Vec<String>) {
     let manifest = whole.get("manifest.yaml").map_or("", |file| file.text.as_str());
     let is_listed = |path: &str| {

@@ -343,3 +343,16 @@ fn the_proto_may_be_edited_in_its_place() {
     let again = draft(&read(&path), &path, &repository.request(Some(7), THIRD_RENAMES)).expect("a draft");
     assert!(again.writes.is_empty(), "{:?}", again.writes);
 }
+
+#[test]
+fn after_the_last_number_there_is_no_epoch() {
+    let repository = Repository::new();
+    repository.edit(THIRD);
+    repository.make(Some(u32::MAX), THIRD_RENAMES);
+    repository.edit(FOURTH);
+    let renames = &["tcp_info_rto_us=tcp_info_rto_micros"];
+    let said = refused(&repository, None, renames);
+    assert!(said.contains("there is none after epoch 4294967295"), "{said}");
+    let said = refused(&repository, Some(7), renames);
+    assert!(said.ends_with("epoch 7 is in use already, and what changed needs a new one"), "{said}");
+}

@@ -16,11 +16,8 @@ struct Case {
 
 const ADDITIVE: Case =
     Case { edits: &[("  string tag = 51;\n", "  string tag = 51;\n  string boot_id = 55;\n")], renames: &[], files: 5 };
-const LABEL: Case = Case {
-    edits: &[("LOCALITY_REMOTE = 3;", "LOCALITY_REMOTE = 3;\n  LOCALITY_TUNNEL = 4;")],
-    renames: &[],
-    files: 5,
-};
+const LABEL: Case =
+    Case { edits: &[("LOCALITY_REMOTE = 3;", "LOCALITY_REMOTE = 3;\n  LOCALITY_TUNNEL = 4;")], renames: &[], files: 5 };
 const EPOCH: Case = Case { edits: THIRD, renames: THIRD_RENAMES, files: 6 };
 const CASES: [Case; 3] = [ADDITIVE, LABEL, EPOCH];
 
@@ -124,7 +121,10 @@ fn a_file_that_can_not_be_written_changes_none() {
                 if changes == at + 1 { Err(io::Error::other("a full disk")) } else { Ok(()) }
             });
             let said = error.expect_err("refused").to_string();
-            assert!(said.starts_with("can't write ") && said.ends_with("a full disk; all files are as they were"), "{said}");
+            assert!(
+                said.starts_with("can't write ") && said.ends_with("a full disk; all files are as they were"),
+                "{said}"
+            );
             assert_eq!(files(&repository), before, "change {at}");
             assert!(!repository.path("migrations").exists(), "change {at}");
         }
