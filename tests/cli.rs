@@ -294,6 +294,12 @@ fn what_new_refuses_is_not_written() {
     let (code, said) = new(&["--epoch", "2", "--rename", "tag=tags"]);
     assert!(code == Some(1) && said.contains("epoch 2 is in use already"), "{said}");
     assert!(!Path::new(&path("migrations")).exists() && !Path::new(&path("ddl/epochs/v3.yaml")).exists());
+    std::os::unix::fs::symlink("/nonexistent/folder", path("migrations")).expect("a link");
+    let (code, said) = new(&["--rename", "tag=tags"]);
+    assert!(code == Some(1) && said.contains("all files are as they were: "), "{said}");
+    assert_eq!(said.matches("os error").count(), 1, "the cause is said once: {said}");
+    assert!(!Path::new(&path("ddl/epochs/v3.yaml")).exists());
+    std::fs::remove_file(path("migrations")).expect("removed");
     let (code, said) = new(&["--rename", "tag=tags"]);
     assert!(code == Some(0) && said.contains("wrote ") && said.contains("epoch 3 is defined"), "{said}");
     let (code, said) = new(&["--rename", "tag=tags"]);

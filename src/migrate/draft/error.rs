@@ -35,7 +35,7 @@ pub enum DraftError {
         source: io::Error,
     },
     /// A file can't be written.
-    #[error("can't write {}: {source}; all files are as they were", path.display())]
+    #[error("can't write {}; all files are as they were: {source}", path.display())]
     Unwritable {
         /// The path.
         path: PathBuf,
@@ -43,12 +43,12 @@ pub enum DraftError {
         source: io::Error,
     },
     /// A file can't be written, and neither can what was written before it be taken back.
-    #[error("can't write {}: {source}; and what was written before it is still there: {error}", path.display())]
+    #[error("can't write {}: {why}; and what was written before it is still there: {error}", path.display())]
     HalfWritten {
         /// The path.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
         /// Why nothing could be taken back.
         error: Box<DraftError>,
     },

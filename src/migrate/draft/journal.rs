@@ -60,7 +60,7 @@ pub(super) fn write_by(directory: &Path, writes: &[Write], before: Before<'_>) -
     let Err((path, source)) = ended else { return Ok(()) };
     match take_back_by(directory, before) {
         Ok(()) => Err(DraftError::Unwritable { path, source }),
-        Err(error) => Err(DraftError::HalfWritten { path, source, error: Box::new(error) }),
+        Err(error) => Err(DraftError::HalfWritten { path, why: source, error: Box::new(error) }),
     }
 }
 

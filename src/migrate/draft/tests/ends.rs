@@ -122,7 +122,7 @@ fn a_file_that_can_not_be_written_changes_none() {
             });
             let said = error.expect_err("refused").to_string();
             assert!(
-                said.starts_with("can't write ") && said.ends_with("a full disk; all files are as they were"),
+                said.starts_with("can't write ") && said.ends_with("; all files are as they were: a full disk"),
                 "{said}"
             );
             assert_eq!(files(&repository), before, "change {at}");
