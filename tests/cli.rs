@@ -77,7 +77,17 @@ fn a_property_that_librdkafka_does_not_take_is_a_bad_configuration_and_never_sho
 #[test]
 fn a_command_line_that_is_not_understood_is_exit_code_64() {
     let plan = ["schema", "plan", "--jsn"];
-    for arguments in [&["cnfig"][..], &["config", "check", "--wrkers", "1"], &plan, &["schema"], &[]] {
+    // Where 2 says something of the work, a value that can't be read is no such thing.
+    let values: [&[&str]; 6] = [
+        &["migrate", "adopt", "--settle", "x"],
+        &["migrate", "adopt", "--verify", "--settle", "-1"],
+        &["migrate", "new", "--epoch", "x", "new.proto"],
+        &["migrate", "new", "--epoch", "4294967296", "new.proto"],
+        &["migrate", "diff", "--rename", "tag", "new.proto"],
+        &["migrate", "replay", "--reason", "nonsense"],
+    ];
+    let others: [&[&str]; 5] = [&["cnfig"], &["config", "check", "--wrkers", "1"], &plan, &["schema"], &[]];
+    for arguments in values.into_iter().chain(others) {
         let output = xtcp_ingest(arguments, &[]);
         assert_eq!(output.status.code(), Some(64), "{arguments:?}");
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
@@ -145,11 +155,32 @@ fn what_can_not_be_generated_is_refused() {
             &["--kafka-framing", "confluent", "--out", "/dev/null"],
             "`--out` can't be sent with `kafka.framing = confluent`",
         ),
-        (&["--envelope", "9..5"], "allowed is a number from 1 up, or a range"),
+        (&["--envelope", "9..5"], "allowed is a number from 1 to 4294967295, or a range"),
+        (&["--envelope", "1..99999999999"], "allowed is a number from 1 to 4294967295, or a range"),
+        (&["--mix", "", "--out", "/dev/null"], "a mix can't be empty; allowed is at least one `LAYOUT=SHARE`"),
+        (&["--mix", ",", "--out", "/dev/null"], "a mix can't be empty"),
+        (
+            &["--faults", "truncated=18446744073709551615,truncated=1", "--out", "/dev/null"],
+            "faults and oddities can't be 18446744073709551615; allowed are up to 10000000",
+        ),
+        (&["--oddities", "all=9999999", "--out", "/dev/null"], "allowed are up to 10000000"),
+        (&["--hosts", "4294967295", "--out", "/dev/null"], "hosts can't be 4294967295; allowed are up to 65536"),
+        (&["--now", "2300-01-01T00:00:00Z"], "'2300-01-01T00:00:00Z' for '--now <TIME>': allowed is 1970-01-02T00"),
+        (&["--now", "1960-01-01T00:00:00Z"], "allowed is 1970-01-02T00:00:00Z to 2262-04-11T00:00:00Z"),
+        (
+            &["--now", "1970-01-02T00:10:00Z", "--span", "601", "--out", "/dev/null"],
+            "a span can't be 601 s; allowed are up to 600 ",
+        ),
+        (&["--span", "18446744073709551615", "--out", "/dev/null"], "a span can't be 18446744073709551615 s; allowed"),
     ] {
         let output = xtcp_ingest(&[&["generate"], arguments].concat(), &[]);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(text(&output.stderr).contains(error), "{arguments:?}: {}", text(&output.stderr));
+    }
+    for list in ["", ","] {
+        let output = xtcp_ingest(&["bench", "--mix", list], &[]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{list}");
+        assert!(text(&output.stderr).contains("a mix can't be empty"), "{}", text(&output.stderr));
     }
     let output = xtcp_ingest(&["generate", "--out", "/nowhere/x"], &[]);
     assert_eq!(output.status.code(), Some(1));
@@ -162,7 +193,8 @@ fn definitions_that_can_not_be_read_are_a_bad_configuration() {
     let path = |name: &str| folder.path().join(name).to_str().expect("a text").to_owned();
     std::fs::create_dir(path("broken")).expect("a folder");
     std::fs::write(path("broken/manifest.yaml"), "objects: [").expect("written");
-    for (schemas, expected) in [("nowhere", "let this account read `schemas_dir`"), ("broken", "broken/manifest.yaml:")]
+    for (schemas, expected) in
+        [("nowhere", "nowhere: there is no such directory\n"), ("broken", "broken/manifest.yaml:")]
     {
         let output = xtcp_ingest(&["config", "check", "--schemas-dir", &path(schemas)], &[]);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{schemas}");
@@ -280,6 +312,12 @@ fn what_new_refuses_is_not_written() {
     let (code, said) = new(&["--epoch", "2", "--rename", "tag=tags"]);
     assert!(code == Some(1) && said.contains("epoch 2 is in use already"), "{said}");
     assert!(!Path::new(&path("migrations")).exists() && !Path::new(&path("ddl/epochs/v3.yaml")).exists());
+    std::os::unix::fs::symlink("/nonexistent/folder", path("migrations")).expect("a link");
+    let (code, said) = new(&["--rename", "tag=tags"]);
+    assert!(code == Some(1) && said.contains("all files are as they were: "), "{said}");
+    assert_eq!(said.matches("os error").count(), 1, "the cause is said once: {said}");
+    assert!(!Path::new(&path("ddl/epochs/v3.yaml")).exists());
+    std::fs::remove_file(path("migrations")).expect("removed");
     let (code, said) = new(&["--rename", "tag=tags"]);
     assert!(code == Some(0) && said.contains("wrote ") && said.contains("epoch 3 is defined"), "{said}");
     let (code, said) = new(&["--rename", "tag=tags"]);

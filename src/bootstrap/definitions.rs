@@ -65,7 +65,7 @@ pub enum Body {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Files can't be read.
-    #[error("{0}; let this account read `schemas_dir`, or leave it out for the definitions of this release")]
+    #[error(transparent)]
     Tree(#[from] TreeError),
     /// They contradict themselves.
     #[error(transparent)]

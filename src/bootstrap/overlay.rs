@@ -24,7 +24,7 @@ impl Definitions {
         }
         match Tree::from_dir(directory) {
             Ok(tree) => self.overlaid(&tree),
-            Err(error) => self.refusing(vec![format!("{error}; let this account read `overlay_dir`, or leave it out")]),
+            Err(error) => self.refusing(vec![error.to_string()]),
         }
     }
 
@@ -252,7 +252,7 @@ objects:
         let file = empty.path().join("file");
         std::fs::write(&file, "").expect("a file in the place of a directory");
         let definitions = Definitions::embedded().expect("sound").with_overlay(&file);
-        assert!(definitions.overlay_refused[0].contains("leave it out"), "{:?}", definitions.overlay_refused);
+        assert!(definitions.overlay_refused[0].contains("it is no directory"), "{:?}", definitions.overlay_refused);
         assert!(is_core_alone(&definitions));
         let fault = empty.path().join("manifest.yaml");
         std::fs::create_dir(&fault).expect("a directory in the place of a file");

@@ -65,7 +65,7 @@ pub(super) struct Generate {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The time of the last poll, like 2026-09-01T12:00:00Z [default: the clock]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     now: Option<Timestamp>,
     /// Seconds between the first poll and the last
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
@@ -281,13 +281,20 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// A time that every table can hold.
+fn time(text: &str) -> Result<Timestamp, String> {
+    let time = text.parse::<Timestamp>().map_err(|error| error.to_string())?;
+    let is_allowed = fleet::options::is_time(time.as_nanosecond());
+    if is_allowed { Ok(time) } else { Err(format!("allowed is {}", fleet::options::TIMES)) }
+}
+
 /// `N` or `FROM..TO`, the end included.
 fn range(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let number = |part: &str| part.trim_start_matches('=').parse::<u32>().ok().filter(|n| *n > 0);
     match (number(from), number(to)) {
         (Some(from), Some(to)) if from <= to => Ok(from..=to),
-        _ => Err("allowed is a number from 1 up, or a range like 100..800".to_owned()),
+        _ => Err(format!("allowed is a number from 1 to {}, or a range like 100..800", u32::MAX)),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     bootstrap::Definitions,
     migrate::{
         DraftError, ProtoError, ProtoFile, RenameError, Request, Rules, Shape, Source, declared, differences, draft,
-        parse_renames, verdict, write,
+        parse_renames, take_back, verdict, write,
     },
 };
 
@@ -33,12 +33,15 @@ Examples:
     ///
     /// Writes the epoch's file, the manifest, the list of what was published, a file under `migrations/` and the `.proto`
     /// itself with what has to be reserved. What is there and says something else is never overwritten; given twice, the
-    /// command changes nothing the second time.
-    #[command(after_help = "Exit codes: 0 written, or nothing to do; 1 refused: nothing was written.
+    /// command changes nothing the second time. Ended in the middle, it is finished by the same command.
+    #[command(
+        after_help = "Exit codes: 0 written, or nothing to do; 1 refused, or a file can't be written: nothing was changed, unless
+the message says so.
 
 Examples:
   xtcp-ingest migrate new --dir ddl new.proto
-  xtcp-ingest migrate new --dir ddl --epoch 3 --rename tcp_info_rto=tcp_info_rto_us new.proto")]
+  xtcp-ingest migrate new --dir ddl --epoch 3 --rename tcp_info_rto=tcp_info_rto_us new.proto"
+    )]
     New(New),
     /// Show what a rollout of the definitions would do: tables of epochs, then the Merge table, then the view
     #[command(after_help = "Exit codes: 0 nothing to do, 2 something to create, to alter or refused, 1 error.")]
@@ -89,7 +92,7 @@ pub(super) struct Changed {
     #[arg(long, default_value = declared::MESSAGE, value_name = "NAME")]
     message: String,
     /// A field that was renamed: without it a rename is only likely
-    #[arg(long = "rename", value_name = "OLD=NEW", value_delimiter = ',')]
+    #[arg(long = "rename", value_name = "OLD=NEW", value_delimiter = ',', value_parser = rename)]
     renames: Vec<String>,
 }
 
@@ -194,6 +197,8 @@ impl Diff {
 
 impl New {
     fn run(self) -> Result<ExitCode, Failure> {
+        // Before anything is read: the `.proto` may be one of the files that a run has changed that was ended in the middle.
+        take_back(&self.directory).map_err(|error| draft_failure(&error))?;
         let new = self.changed.read(self.changed.new.clone())?;
         let request = Request {
             directory: self.directory.clone(),
@@ -203,7 +208,7 @@ impl New {
             rules: self.changed.rules()?,
         };
         let draft = draft(&new, &self.changed.new, &request).map_err(|error| draft_failure(&error))?;
-        write(&draft.writes).map_err(|error| draft_failure(&error))?;
+        write(&self.directory, &draft.writes).map_err(|error| draft_failure(&error))?;
         let files: Vec<String> = draft.writes.iter().map(|write| write.path.display().to_string()).collect();
         if self.json {
             let differences: Vec<_> = draft.differences.iter().map(|difference| difference.json()).collect();
@@ -223,10 +228,25 @@ fn draft_failure(error: &DraftError) -> Failure {
         DraftError::Edited { .. } | DraftError::ProtoEdited { .. } => {
             "take the files back from the repository, or finish and publish what was begun"
         }
+        DraftError::Foreign { journal, .. } | DraftError::NoJournal { path: journal } => {
+            let journal = journal.display();
+            return Failure::failed(error).hint(format!(
+                "take the definitions and the `.proto` back from the repository, then remove {journal}"
+            ));
+        }
+        DraftError::HalfWritten { .. } | DraftError::Stuck { .. } => {
+            "mend that, then give the same command again: it takes back what was written, and begins anew"
+        }
+        DraftError::LastEpoch => "a record can still gain fields in free numbers, and labels",
         DraftError::Rename(error) => return rename_failure(error),
         _ => return Failure::failed(error),
     };
     Failure::failed(error).hint(hint)
+}
+
+/// One rename, as it is written.
+fn rename(text: &str) -> Result<String, RenameError> {
+    parse_renames([text]).map(|_| text.to_owned())
 }
 
 fn proto_failure(error: &ProtoError) -> Failure {

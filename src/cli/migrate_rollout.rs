@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     bootstrap::{Action, Error, Platform, Recorded, State, Statement, Stop, Taken},
+    lane::Reason,
     migrate::{
         replay::{self, Marks},
         rollout::{self, Move, Waiting},
@@ -98,14 +99,13 @@ pub(super) fn status(plan: Plan) -> Result<ExitCode, Failure> {
 #[derive(Debug, clap::Args)]
 pub(super) struct Replay {
     /// Why the records were diverted
-    #[arg(long, default_value = "unknown_epoch", value_name = "REASON")]
-    reason: String,
+    #[arg(long, default_value = "unknown_epoch", value_name = "REASON", value_parser = replay::reason)]
+    reason: Reason,
     #[command(flatten)]
     plan: Plan,
 }
 
 pub(super) fn replay(Replay { reason, plan }: Replay) -> Result<ExitCode, Failure> {
-    let reason = replay::reason(&reason).map_err(|error| Failure::failed(&error))?;
     with(plan, async |json, tools| {
         let failed = |error: &dyn std::error::Error| {
             Failure::failed(error).hint("run the same command again: what was placed is not placed twice")

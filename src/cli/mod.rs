@@ -2,7 +2,7 @@
 //!
 //! Data goes to standard output, logs and progress to standard error. A command ends in an exit code: 0 done, 1 failed,
 //! 2 refused to start because of what it was given; `schema` and `migrate` have their own. 64 is a command line that
-//! isn't understood.
+//! isn't understood; for `schema` and `migrate` one with a value that isn't allowed as well.
 
 mod bench;
 mod config;
@@ -55,6 +55,9 @@ enum Command {
 /// Runs the command of these arguments, the program's name first.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // There 2 says something of the work, so that no mistake in the command line may end with it.
+    let has_own_codes = arguments.get(1).is_some_and(|command| command == "schema" || command == "migrate");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -63,7 +66,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
                 // The line is understood, and a value in it isn't allowed.
-                ErrorKind::ValueValidation => ExitCode::from(Failure::REFUSED),
+                ErrorKind::ValueValidation if !has_own_codes => ExitCode::from(Failure::REFUSED),
                 _ => ExitCode::from(Failure::USAGE),
             };
         }

@@ -56,10 +56,7 @@ impl Fleet {
     /// # Errors
     /// When the options contradict each other or the definitions.
     pub fn new(options: Options, registry: &Registry) -> Result<Self, OptionError> {
-        let (from, to) = options.envelope.clone().into_inner();
-        if from < 1 || to < from {
-            return Err(OptionError::Envelope { from, to });
-        }
+        options.check()?;
         let columns = Columns::new(registry);
         let (writers, slots) = (Writer::all(registry, &columns), Slots::new(&columns));
         let carrier = Carrier::Message(options.framing);
@@ -329,7 +326,7 @@ impl Fleet {
         socket::fill(&mut self.values, &self.sockets, &self.slots, seed, index, self.crew.host(host), socket);
         self.values.set(self.slots.schema_version, u64::from(self.writers[writer].epoch));
         self.values.set(self.slots.inet_diag_msg_socket_cookie, self.cookie);
-        self.cookie += 1;
+        self.cookie = self.cookie.wrapping_add(1);
         self.record.clear();
     }
 

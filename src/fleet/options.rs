@@ -116,6 +116,35 @@ pub enum OptionError {
         /// Layouts with a share.
         layouts: usize,
     },
+    /// More than there can be.
+    #[error("{what} can't be {count}; allowed are up to {most}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// As given, all together.
+        count: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// A mix without a layout.
+    #[error("a mix can't be empty; allowed is at least one `LAYOUT=SHARE`")]
+    EmptyMix,
+    /// A time that some table can't hold.
+    #[error("the last poll can't be {now_ns} ns after 1970; allowed is {TIMES}")]
+    Now {
+        /// As given.
+        now_ns: i64,
+    },
+    /// The first poll would be before all times.
+    #[error(
+        "a span can't be {seconds} s; allowed are up to {most} with this time of the last poll: all are in {TIMES}"
+    )]
+    Span {
+        /// As given.
+        seconds: u64,
+        /// What is left before the last poll.
+        most: u64,
+    },
     /// A fault needs a layout that no definition has.
     #[error("no layout can have the fault `{name}`")]
     NoLayout {
@@ -130,6 +159,54 @@ pub enum OptionError {
         /// As given.
         to: u32,
     },
+}
+
+/// The most hosts: each has an address of its own, and is held in memory.
+pub const MOST_HOSTS: u32 = 1 << 16;
+
+/// The most faults and oddities: each is held in memory until it is sent.
+pub const MOST_PIECES: u64 = 10_000_000;
+
+/// From when to when polls can be: what tables and nanoseconds in 64 bits hold, with room for hosts that wake up earlier.
+pub const TIMES: &str = "1970-01-02T00:00:00Z to 2262-04-11T00:00:00Z";
+
+const FIRST_NS: i64 = 86_400 * 1_000_000_000;
+const LAST_NS: i64 = 106_751 * FIRST_NS;
+
+/// Whether there can be a poll at that time.
+#[must_use]
+pub fn is_time(ns: i128) -> bool {
+    (i128::from(FIRST_NS)..=i128::from(LAST_NS)).contains(&ns)
+}
+
+impl Options {
+    /// What no fleet can be like, whatever its layouts are.
+    pub(super) fn check(&self) -> Result<(), OptionError> {
+        let (from, to) = self.envelope.clone().into_inner();
+        if from < 1 || to < from {
+            return Err(OptionError::Envelope { from, to });
+        }
+        if self.hosts > MOST_HOSTS {
+            let (count, most) = (self.hosts.into(), MOST_HOSTS.into());
+            return Err(OptionError::TooMany { what: "hosts", count, most });
+        }
+        let counts = self.faults.values().chain(self.oddities.values());
+        let count = counts.fold(0_u64, |all, count| all.saturating_add(*count));
+        if count > MOST_PIECES {
+            return Err(OptionError::TooMany { what: "faults and oddities", count, most: MOST_PIECES });
+        }
+        if self.mix == Mix::Shares(Vec::new()) {
+            return Err(OptionError::EmptyMix);
+        }
+        if !is_time(self.now_ns.into()) {
+            return Err(OptionError::Now { now_ns: self.now_ns });
+        }
+        let most = (self.now_ns - FIRST_NS) / 1_000_000_000;
+        if self.span > Duration::from_secs(most.unsigned_abs()) {
+            return Err(OptionError::Span { seconds: self.span.as_secs(), most: most.unsigned_abs() });
+        }
+        Ok(())
+    }
 }
 
 /// What a message value can carry, which some faults don't fit in.
@@ -179,7 +256,7 @@ pub fn faults(list: &str, rows: u64, carrier: Carrier) -> Result<BTreeMap<Fault,
         let count = count(name, amount?, rows)?;
         if name == "all" {
             for fault in Fault::all().filter(|f| f.refusal(carrier).is_none()) {
-                *counts.entry(fault).or_default() += count;
+                add(&mut counts, fault, count);
             }
             continue;
         }
@@ -193,7 +270,7 @@ pub fn faults(list: &str, rows: u64, carrier: Carrier) -> Result<BTreeMap<Fault,
                 return Err(OptionError::Unfit { name: fault.name(), how });
             }
             let kinds = named.len() as u64;
-            *counts.entry(*fault).or_default() += count / kinds + u64::from(index < count % kinds);
+            add(&mut counts, *fault, count / kinds + u64::from(index < count % kinds));
         }
     }
     Ok(counts)
@@ -209,7 +286,7 @@ pub fn oddities(list: &str, rows: u64, carrier: Carrier) -> Result<BTreeMap<Oddi
         let count = count(name, amount?, rows)?;
         if name == "all" {
             for oddity in Oddity::all().filter(|o| o.refusal(carrier).is_none()) {
-                *counts.entry(oddity).or_default() += count;
+                add(&mut counts, oddity, count);
             }
             continue;
         }
@@ -219,7 +296,7 @@ pub fn oddities(list: &str, rows: u64, carrier: Carrier) -> Result<BTreeMap<Oddi
         if let Some(how) = oddity.refusal(carrier) {
             return Err(OptionError::Unfit { name: oddity.name(), how });
         }
-        *counts.entry(oddity).or_default() += count;
+        add(&mut counts, oddity, count);
     }
     Ok(counts)
 }
@@ -258,6 +335,12 @@ fn count(name: &str, amount: &str, rows: u64) -> Result<u64, OptionError> {
     };
     let allowed = "a whole number, or a percentage of the rows like `0.1%`";
     count.ok_or_else(|| OptionError::Amount { name: name.to_owned(), amount: amount.to_owned(), allowed })
+}
+
+/// More than there can be stays too many: the fleet refuses it.
+fn add<T: Ord>(counts: &mut BTreeMap<T, u64>, thing: T, count: u64) {
+    let sum = counts.entry(thing).or_default();
+    *sum = sum.saturating_add(count);
 }
 
 fn reasons() -> impl Iterator<Item = &'static str> {

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 /// How far sending may be late and still catch up. What is later is lost, or a pause would end in a burst.
 const SLACK: Duration = Duration::from_millis(200);
 
+/// What a rate near zero comes to.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// Says how long to wait before each message so that rows leave at a steady rate.
 #[derive(Debug)]
 pub struct Pace {
@@ -28,7 +31,8 @@ impl Pace {
     fn wait_at(&mut self, now: Instant, rows: u64) -> Duration {
         let due = self.due.map_or(now, |due| due.max(now.checked_sub(SLACK).unwrap_or(now)));
         // Each message makes room for itself: the next is due when this one's rows have had their time.
-        self.due = Some(due + Duration::from_secs_f64(rows as f64 / self.rows_per_second));
+        let own = Duration::try_from_secs_f64(rows as f64 / self.rows_per_second).unwrap_or(FOREVER);
+        self.due = Some(due.checked_add(own).unwrap_or(due + FOREVER));
         due.saturating_duration_since(now)
     }
 }
@@ -45,6 +49,13 @@ mod tests {
         assert_eq!(pace.wait_at(at(0), 100), Duration::from_millis(500));
         assert_eq!(pace.wait_at(at(500), 100), Duration::from_millis(100));
         assert_eq!(pace.wait_at(at(650), 100), Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_rate_near_zero_waits_forever() {
+        let mut pace = Pace::new(1e-300);
+        assert_eq!(pace.wait(1), Duration::ZERO);
+        assert!(pace.wait(1) > FOREVER / 2);
     }
 
     #[test]

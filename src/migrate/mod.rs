@@ -19,7 +19,7 @@ mod types;
 
 pub use compare::{Left, PAYLOAD, Rules, differences, left, verdict};
 pub use difference::{Class, Difference, Verdict};
-pub use draft::{Draft, DraftError, ManifestError, Request, Write, draft, write};
+pub use draft::{Draft, DraftError, ManifestError, Request, Write, draft, take_back, write};
 pub use proto_file::{Problem, ProtoError, ProtoFile, Source};
 pub use renames::{RenameError, Renames, parse as parse_renames};
 pub use shape::{Envelope, Field, Reserved, Shape, Spot};

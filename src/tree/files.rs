@@ -27,12 +27,47 @@ pub struct Tree {
     files: BTreeMap<String, File>,
 }
 
+/// The file of a tree that is there as long as it is being rewritten: what is beside it may be half of two releases.
+pub(crate) const UNFINISHED: &str = ".migrate-new.json";
+
 /// A tree on disk can't be read.
 #[derive(Debug, thiserror::Error)]
-#[error("can't read the definitions in {}: {source}", path.display())]
+#[error("can't read the definitions in {}: {why}", path.display())]
 pub struct TreeError {
     path: PathBuf,
-    source: io::Error,
+    why: Why,
+}
+
+/// What is wrong with a file or directory of a tree.
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error("there is no such directory")]
+    NoDirectory,
+    #[error("it is no directory")]
+    NotOne,
+    #[error("it is a link to something that isn't there")]
+    Dangling,
+    #[error("it is no regular file")]
+    Special,
+    #[error("it isn't UTF-8")]
+    NoText,
+    #[error("{0}; let this account read it")]
+    Denied(io::Error),
+    #[error("a `migrate new` is at work here, or was ended in the middle; give that command again")]
+    Unfinished,
+    #[error("{0}")]
+    Other(io::Error),
+}
+
+impl Why {
+    fn of(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::Denied(error),
+            io::ErrorKind::InvalidData => Self::NoText,
+            io::ErrorKind::NotADirectory => Self::NotOne,
+            _ => Self::Other(error),
+        }
+    }
 }
 
 impl Tree {
@@ -50,8 +85,15 @@ impl Tree {
     /// The tree below a directory: every `.yaml` and `.sql` file of it.
     ///
     /// # Errors
-    /// When the directory or a file of it can't be read, or a file isn't UTF-8.
+    /// When the directory or a file of it can't be read, or a file isn't UTF-8, or the files are being rewritten.
     pub fn from_dir(directory: &Path) -> Result<Self, TreeError> {
+        let refused = |why| TreeError { path: directory.to_owned(), why };
+        if fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(refused(Why::NoDirectory));
+        }
+        if directory.join(UNFINISHED).exists() {
+            return Err(refused(Why::Unfinished));
+        }
         let mut tree = Self::empty(&directory.display().to_string());
         tree.add_dir(directory, "")?;
         Ok(tree)
@@ -115,7 +157,7 @@ impl Tree {
     fn add_dir(&mut self, directory: &Path, prefix: &str) -> Result<(), TreeError> {
         let fault = |path: &Path| {
             let path = path.to_owned();
-            move |source| TreeError { path, source }
+            move |error| TreeError { path, why: Why::of(error) }
         };
         for entry in fs::read_dir(directory).map_err(fault(directory))? {
             let entry = entry.map_err(fault(directory))?;
@@ -124,11 +166,19 @@ impl Tree {
             if path.is_dir() {
                 self.add_dir(&path, &format!("{name}/"))?;
             } else if is_definition(&path) {
-                let text = fs::read_to_string(&path).map_err(fault(&path))?;
-                self.insert(name, text);
+                self.insert(name, read(&path).map_err(|why| TreeError { path, why })?);
             }
         }
         Ok(())
+    }
+}
+
+/// The text of a file. What is no regular one isn't opened: a pipe would never end.
+fn read(path: &Path) -> Result<String, Why> {
+    match fs::metadata(path) {
+        Ok(file) if !file.is_file() => Err(Why::Special),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Why::Dangling),
+        Ok(_) | Err(_) => fs::read_to_string(path).map_err(Why::of),
     }
 }
 
@@ -154,7 +204,30 @@ mod tests {
     #[test]
     fn an_unreadable_directory_is_named() {
         let error = Tree::from_dir(Path::new("/nonexistent/ddl")).expect_err("there is no such directory");
-        assert!(error.to_string().contains("/nonexistent/ddl"), "{error}");
+        let expected = "can't read the definitions in /nonexistent/ddl: there is no such directory";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_with_the_cause() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.yaml");
+        let said = |why: &str| {
+            let error = Tree::from_dir(folder.path()).expect_err(why);
+            assert_eq!(error.to_string(), format!("can't read the definitions in {}: {why}", path.display()));
+            fs::remove_file(&path).expect("removed");
+        };
+        fs::write(&path, b"a: \xff\n").expect("written");
+        said("it isn't UTF-8");
+        std::os::unix::fs::symlink("/nonexistent/x.yaml", &path).expect("a link");
+        said("it is a link to something that isn't there");
+        // Were it opened, this would wait for somebody to write into it.
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        said("it is no regular file");
+        let _socket = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+        said("it is no regular file");
+        std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
+        said("it is no regular file");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod node;
 mod report;
 
 pub use fields::Fields;
+pub(crate) use files::UNFINISHED;
 pub use files::{File, Tree, TreeError};
 pub use node::{Entry, Node, Value};
 pub use report::{At, Place, Problem, Refused, Report};

@@ -77,7 +77,8 @@ impl<'a> Pieces<'a> {
     fn hint(&self, kind: CutKind, from: usize) -> Option<Hint> {
         let rest = &self.message[from..];
         if kind == CutKind::EmptyFrame {
-            return Some(Hint::ConfluentHeader);
+            // With good frames before it, another framing would refuse those as well.
+            return (from == 0).then_some(Hint::ConfluentHeader);
         }
         if from == 0 && is_bare_envelope(rest) {
             return Some(Hint::NoLengthPrefix);

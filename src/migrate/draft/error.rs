@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tree::{Refused, TreeError};
 
-/// Nothing was written.
+/// Nothing was written, unless it says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
     /// The tree can't be read.
@@ -35,12 +35,44 @@ pub enum DraftError {
         source: io::Error,
     },
     /// A file can't be written.
-    #[error("can't write {}: {source}", path.display())]
+    #[error("can't write {}; all files are as they were: {source}", path.display())]
     Unwritable {
         /// The path.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A file can't be written, and neither can what was written before it be taken back.
+    #[error("can't write {}: {why}; and what was written before it is still there: {error}", path.display())]
+    HalfWritten {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+        /// Why nothing could be taken back.
+        error: Box<DraftError>,
+    },
+    /// A file can't be put back.
+    #[error("can't put {} back as it was: {source}", path.display())]
+    Stuck {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file was changed since a run was ended in the middle.
+    #[error("a `migrate new` was ended in the middle, and {} was changed since, by somebody else", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What that run wrote about itself.
+        journal: PathBuf,
+    },
+    /// What a run wrote about itself can't be read.
+    #[error("a `migrate new` was ended in the middle, and {} doesn't say what it wrote", path.display())]
+    NoJournal {
+        /// The file.
+        path: PathBuf,
     },
     /// The record can't be as it is.
     #[error("the record is refused:\n{}", listed(.0))]
@@ -49,13 +81,19 @@ pub enum DraftError {
     #[error("say whether these are renames:\n{}", listed(.0))]
     Unconfirmed(Vec<Difference>),
     /// The number is taken.
-    #[error("epoch {number} is in use already, and what changed needs a new one; the next is {next}")]
+    #[error("epoch {number} is in use already, and what changed needs a new one{}", .next.map_or(String::new(), |next| format!("; the next is {next}")))]
     Used {
         /// The number that was asked for.
         number: u32,
-        /// The next free one.
-        next: u32,
+        /// The next free one, if there is one.
+        next: Option<u32>,
     },
+    /// There is no next number.
+    #[error(
+        "what changed needs a new epoch, and there is none after epoch {}, the last that a record can name",
+        u32::MAX
+    )]
+    LastEpoch,
     /// The table's key would be gone.
     #[error("`{column}` is gone, and {table} is sorted by it or loses rows by it; keep the field")]
     Key {

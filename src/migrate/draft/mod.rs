@@ -7,6 +7,7 @@ mod column;
 mod epoch_file;
 mod error;
 mod items;
+mod journal;
 mod manifest_file;
 mod migration_file;
 mod proto_text;
@@ -19,8 +20,9 @@ mod yaml;
 use std::{fs, path::Path, path::PathBuf};
 
 pub use error::DraftError;
+pub use journal::{take_back, write};
 pub use manifest_file::ManifestError;
-pub use write::{Write, write};
+pub use write::Write;
 
 use super::{
     Class, Difference, ProtoFile, Reserved, Rules, Shape, Verdict, declared, differences, left, renames::Renames,
@@ -86,9 +88,13 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
         (Verdict::Additive, None) => false,
         (Verdict::Additive, Some(number)) if number == newest => false,
         (Verdict::Bump, None) => true,
-        (_, number) => return Err(DraftError::Used { number: number.unwrap_or(newest), next: newest + 1 }),
+        (_, number) => return Err(DraftError::Used { number: number.unwrap_or(newest), next: newest.checked_add(1) }),
     };
-    let epoch = if is_new_epoch { request.epoch.unwrap_or(newest + 1) } else { newest };
+    let epoch = match (is_new_epoch, request.epoch) {
+        (false, _) => newest,
+        (true, Some(number)) => number,
+        (true, None) => newest.checked_add(1).ok_or(DraftError::LastEpoch)?,
+    };
     let making = Making { new, old: &old, kept, request, tree: &tree, definitions: &definitions, published };
     let mut writes = if is_new_epoch { making.new_epoch(epoch)? } else { making.columns()? };
     // A file that nothing lists is only expected where this one goes.
@@ -104,7 +110,7 @@ pub fn draft(new: &ProtoFile, path: &Path, request: &Request) -> Result<Draft, D
     Ok(Draft { epoch, is_new_epoch, differences: found, writes })
 }
 
-/// The tree without files of epochs that nothing lists, which a run that was ended in the middle may have left; and those.
+/// The tree without files of epochs that nothing lists, which may stand where a new one has to be written; and those.
 fn listed(whole: &Tree, directory: &Path) -> (Tree, Vec<String>) {
     let manifest = whole.get("manifest.yaml").map_or("", |file| file.text.as_str());
     let is_listed = |path: &str| {

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+mod ends;
 mod own;
 #[path = "../../../tests/repository/mod.rs"]
 mod repository;
@@ -12,7 +13,7 @@ mod shapes;
 
 use repository::Repository;
 
-use super::{Draft, DraftError, Request, draft, write};
+use super::{Draft, DraftError, Request, draft, take_back, write};
 use crate::{
     bootstrap::{Body, Definitions},
     migrate::{ProtoFile, Rules, Source, Verdict, declared, differences, parse_renames, verdict},
@@ -55,8 +56,9 @@ impl Repository {
 
     /// Drafts and writes.
     fn make(&self, epoch: Option<u32>, renames: &[&str]) -> Draft {
+        take_back(&self.path("ddl")).unwrap_or_else(|error| panic!("{error}"));
         let draft = self.draft(epoch, renames).unwrap_or_else(|error| panic!("{error}"));
-        write(&draft.writes).unwrap_or_else(|error| panic!("{error}"));
+        write(&self.path("ddl"), &draft.writes).unwrap_or_else(|error| panic!("{error}"));
         draft
     }
 
@@ -240,31 +242,6 @@ fn the_second_time_nothing_changes() {
 }
 
 #[test]
-fn a_run_that_was_ended_in_the_middle_is_finished_by_the_next() {
-    let whole = third();
-    let relative = |repository: &Repository| -> Vec<(PathBuf, String)> {
-        let root = repository.root.path().to_owned();
-        let all = repository.everything().into_iter();
-        all.map(|(path, text)| (path.strip_prefix(&root).expect("below").to_owned(), text)).collect()
-    };
-    let count = {
-        let repository = Repository::new();
-        repository.edit(THIRD);
-        repository.draft(None, THIRD_RENAMES).expect("a draft").writes.len()
-    };
-    assert_eq!(count, 6);
-    for done in 0..count {
-        let repository = Repository::new();
-        repository.edit(THIRD);
-        let first = repository.draft(None, THIRD_RENAMES).expect("a draft");
-        write(&first.writes[..done]).expect("written");
-        let second = repository.make(None, THIRD_RENAMES);
-        assert_eq!(second.writes.len(), count - done);
-        assert_eq!(relative(&repository), relative(&whole), "after {done} files");
-    }
-}
-
-#[test]
 fn columns_join_the_newest_epoch() {
     let repository = Repository::new();
     let v2 = repository.read("ddl/epochs/v2.yaml");
@@ -360,9 +337,22 @@ fn the_proto_may_be_edited_in_its_place() {
     fs::rename(repository.path("new.proto"), &path).expect("moved");
     let new = read(&path);
     let made = draft(&new, &path, &repository.request(Some(7), THIRD_RENAMES)).expect("a draft");
-    write(&made.writes).expect("written");
+    write(&repository.path("ddl"), &made.writes).expect("written");
     assert!(repository.read("proto/xtcp_flat_record.proto").contains("Left by epoch 7."));
     assert_eq!(repository.definitions().registry.newest().number, 7);
     let again = draft(&read(&path), &path, &repository.request(Some(7), THIRD_RENAMES)).expect("a draft");
     assert!(again.writes.is_empty(), "{:?}", again.writes);
+}
+
+#[test]
+fn after_the_last_number_there_is_no_epoch() {
+    let repository = Repository::new();
+    repository.edit(THIRD);
+    repository.make(Some(u32::MAX), THIRD_RENAMES);
+    repository.edit(FOURTH);
+    let renames = &["tcp_info_rto_us=tcp_info_rto_micros"];
+    let said = refused(&repository, None, renames);
+    assert!(said.contains("there is none after epoch 4294967295"), "{said}");
+    let said = refused(&repository, Some(7), renames);
+    assert!(said.ends_with("epoch 7 is in use already, and what changed needs a new one"), "{said}");
 }

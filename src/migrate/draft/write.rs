@@ -1,4 +1,4 @@
-//! Files as they have to be, and how they come onto the disk.
+//! Files as they have to be.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 use super::DraftError;
 
 /// One file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Write {
     /// Where.
     pub path: PathBuf,
@@ -32,6 +32,15 @@ impl Write {
         fs::read_to_string(&self.path).is_ok_and(|text| text == self.text)
     }
 
+    /// Whether the file is as it was.
+    pub(super) fn is_before(&self) -> bool {
+        match (fs::read_to_string(&self.path), &self.before) {
+            (Ok(text), Some(before)) => text == *before,
+            (Err(error), None) => error.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// Nothing that isn't known is overwritten.
     pub(super) fn check(&self) -> Result<(), DraftError> {
         let path = || self.path.clone();
@@ -40,29 +49,17 @@ impl Write {
             (Ok(_), None) => Err(DraftError::Exists { path: path() }),
             (Ok(text), Some(before)) if text == *before => Ok(()),
             (Ok(_), Some(_)) => Err(DraftError::Changed { path: path() }),
-            (Err(error), None) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // A link to nothing can't be read either, and is there.
+            (Err(_), None) if fs::symlink_metadata(&self.path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) => {
+                Ok(())
+            }
             (Err(source), _) => Err(DraftError::Unreadable { path: path(), source }),
         }
     }
-
-    /// The whole file or nothing of it, whenever the process may end.
-    fn write(&self) -> Result<(), DraftError> {
-        let fault = |source| DraftError::Unwritable { path: self.path.clone(), source };
-        let folder = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(fault)?;
-        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let draft = folder.join(format!(".{name}.new"));
-        fs::write(&draft, &self.text).and_then(|()| fs::rename(&draft, &self.path)).map_err(fault)
-    }
 }
 
-/// Writes the files in their order. One that was ended in the middle is finished by the same command.
-///
-/// # Errors
-/// When one is in the way, or can't be written.
-pub fn write(writes: &[Write]) -> Result<(), DraftError> {
-    for write in writes {
-        write.check()?;
-    }
-    writes.iter().try_for_each(Write::write)
+/// Where a file's text stands until it is whole.
+pub(super) fn staged(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.new"))
 }

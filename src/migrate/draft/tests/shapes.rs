@@ -177,7 +177,7 @@ fn every_way_of_writing_is_taken_or_refused() {
 
 /// Writes it, and says what is wrong with it then.
 fn written(repository: &Repository, made: &Draft) -> Result<(), String> {
-    write(&made.writes).map_err(|error| error.to_string())?;
+    write(&repository.path("ddl"), &made.writes).map_err(|error| error.to_string())?;
     let epoch = repository.definitions().registry.newest().number;
     if (epoch, made.is_new_epoch) != (made.epoch, epoch == 3) {
         return Err(format!("it is epoch {epoch}"));
