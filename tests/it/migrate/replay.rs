@@ -59,7 +59,7 @@ async fn diverted_records_are_placed_once_wherever_a_replay_is_killed() {
     assert_eq!(database.count("{db}.xtcp_flat_records_v3").await, rows, "and not again");
     assert_eq!(database.count("{db}.xtcp_flat_records_errors").await, errors, "the error table is as it was");
     let (code, out, err) = replay(&["--reason", "framing"], Some(&ddl));
-    assert!(code == 1 && err.contains("`framing` is no reason that records are diverted for"), "{code} {out}{err}");
+    assert!(code == 64 && err.contains("`framing` is no reason that records are diverted for"), "{code} {out}{err}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
