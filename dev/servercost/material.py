@@ -84,18 +84,21 @@ class Meter:
         """What the inserts cost, and what they cost with the merges that they lead to, if those are let."""
         clickhouse.execute(f"TRUNCATE TABLE {self._database}.{name} SYNC")
         clickhouse.execute(f"SYSTEM {'START' if merges else 'STOP'} MERGES {self._database}.{name}")
-        return self.of(lambda: [insert(self._database, name, body, **settings) for body in bodies], rows * len(bodies))
+        work = lambda: [insert(self._database, name, body, **settings) for body in bodies]
+        return self.of(work, rows * len(bodies), merges)
 
     def merge(self, name, rows):
         """What it costs to merge all that was inserted, once."""
         clickhouse.execute(f"SYSTEM START MERGES {self._database}.{name}")
         return self.of(lambda: clickhouse.execute(f"OPTIMIZE TABLE {self._database}.{name} FINAL"), rows)
 
-    def of(self, work, rows):
-        """What some work costs, with the merges that follow it."""
+    def of(self, work, rows, follows=True):
+        """What some work costs, with the merges that follow it, if any do: waiting for them costs a little as well."""
+        clickhouse.settle(self._database)
         before = cpu_seconds(self._server)
         work()
-        clickhouse.settle(self._database)
+        if follows:
+            clickhouse.settle(self._database)
         return (cpu_seconds(self._server) - before) / rows * 1e6
 
     def on_disk(self, name):

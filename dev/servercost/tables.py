@@ -72,7 +72,8 @@ def definitions(meter, database, total, passes):
     for name, change in variants:
         table(database, "defined", change)
         if "Null" in name:
-            cost = min(meter.of(lambda: [insert(database, "defined", body) for body in raw], rows * count) for _ in range(passes))
+            work = lambda: [insert(database, "defined", body) for body in raw]
+            cost = min(meter.of(work, rows * count, follows=False) for _ in range(passes))
             lines.append(f"| {name} | {cost:.2f} | – | – |")
             continue
         cost, merge = [], []
