@@ -9,6 +9,7 @@ from trial import clickhouse
 from trial.product import Product
 from trial.trouble import Trouble
 
+from . import parts
 from .kafka_log import timestamps
 from .spread import quantile, waits
 
@@ -46,8 +47,7 @@ class Measured:
 
     def _begin(self):
         self._product.create()
-        # Each row then keeps the number of the part that brought it, through all merges.
-        clickhouse.execute(f"ALTER TABLE {self._table} MODIFY SETTING enable_block_number_column = 1")
+        parts.keep_numbers(self._table)
         self._child = self._product.start(XTCP_INGEST_BATCH_AGE=self._age, XTCP_INGEST_LOG="warn")
         self._send(_WARM_ROWS)
         self._wait()
@@ -60,7 +60,7 @@ class Measured:
         """Sends as fast as it goes; rows a second from the first message's timestamp until the last row can be read."""
         self._send(rows)
         self._wait()
-        sent, visible = self._sent(), self._visible()
+        sent, visible = self._sent(), parts.visible(self._product.name, TABLE)
         seconds = max(visible.values()) - min(times[1] for times in sent)
         return rows / seconds
 
@@ -71,10 +71,8 @@ class Measured:
         self._send(rows, "--rate", str(rate))
         took = time.monotonic() - start
         self._wait()
-        visible = self._visible()
-        sql = f"SELECT _block_number AS block, intDiv(inet_diag_msg_socket_cookie - 1, {ENVELOPE}) AS message, count() AS n " \
-              f"FROM {self._table} GROUP BY block, message"
-        brought = [(row["block"], row["message"], row["n"]) for row in clickhouse.rows(sql)]
+        visible = parts.visible(self._product.name, TABLE)
+        brought = parts.brought(self._table, ENVELOPE)
         self._must_be_whole(brought)
         found = waits(self._sent(), visible, brought, PARTITIONS + int(rate * warm / ENVELOPE))
         return {
@@ -99,25 +97,12 @@ class Measured:
                 raise Trouble(f"{found:,} of {self._rows:,} rows after {_PATIENCE} s")
             time.sleep(0.2)
 
-    def _visible(self):
-        """By block number: when its part was there, by the server's clock, which is this machine's."""
-        return {row["block"]: row["at"] / 1e6 for row in self._parts()}
-
-    def _parts(self):
-        clickhouse.execute("SYSTEM FLUSH LOGS")
-        return clickhouse.rows(
-            "SELECT toUInt64(splitByChar('_', part_name)[2]) AS block, rows, "
-            "toUnixTimestamp64Micro(event_time_microseconds) AS at "
-            f"FROM system.part_log WHERE database = '{self._product.name}' AND table = '{TABLE}' "
-            "AND event_type = 'NewPart' AND error = 0"
-        )
-
     def _must_be_whole(self, brought):
         """The rows that say they came with a part are as many as the part had when it was new."""
         found = Counter()
         for block, _, rows in brought:
             found[block] += rows
-        if found != {part["block"]: part["rows"] for part in self._parts()}:
+        if found != {part["block"]: part["rows"] for part in parts.new_parts(self._product.name, TABLE)}:
             raise Trouble("rows and the parts that brought them do not agree: the times would be of other rows")
 
     def _sent(self):

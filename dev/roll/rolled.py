@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 
+from latency import parts
 from latency.kafka_log import timestamps
 from latency.spread import quantile, waits
 from stack import paths
@@ -37,8 +38,7 @@ class Rolled:
         with contextlib.ExitStack() as stack:
             self._product = stack.enter_context(Product(self._binary, "roll"))
             self._product.create()
-            # Each row then keeps the number of the part that brought it, through all merges.
-            clickhouse.execute(f"ALTER TABLE {self._table} MODIFY SETTING enable_block_number_column = 1")
+            parts.keep_numbers(self._table)
             members = [self._start(number) for number in range(PROCESSES)]
             stack.callback(lambda: [_end(member) for member in members])
             # A group that forms is not what is measured.
@@ -83,22 +83,8 @@ class Rolled:
         counts = clickhouse.rows(f"SELECT count() AS n, uniqExact(inet_diag_msg_socket_cookie) AS one FROM {self._table}")[0]
         if (counts["n"], counts["one"]) != (rows, rows):
             raise Trouble(f"{rows:,} rows were sent; {counts['n']:,} are there, of which {counts['one']:,} differ")
-        clickhouse.execute("SYSTEM FLUSH LOGS")
-        visible = {
-            row["block"]: row["at"] / 1e6
-            for row in clickhouse.rows(
-                "SELECT toUInt64(splitByChar('_', part_name)[2]) AS block, toUnixTimestamp64Micro(event_time_microseconds) AS at "
-                f"FROM system.part_log WHERE database = '{self._product.name}' AND table = '{TABLE}' "
-                "AND event_type = 'NewPart' AND error = 0"
-            )
-        }
-        message = f"intDiv(inet_diag_msg_socket_cookie - 1, {ENVELOPE})"
-        brought = [
-            (row["block"], row["message"], row["n"])
-            for row in clickhouse.rows(
-                f"SELECT _block_number AS block, {message} AS message, count() AS n FROM {self._table} GROUP BY block, message"
-            )
-        ]
+        visible = parts.visible(self._product.name, TABLE)
+        brought = parts.brought(self._table, ENVELOPE)
         sent = timestamps(paths.MADE / "kafka", self._product.name, PARTITIONS)
         # The generator begins anew with its first partition each time, and the first call sent one message to each.
         found = waits(sent, visible, brought, PARTITIONS)
