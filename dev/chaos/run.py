@@ -32,6 +32,7 @@ class Outcome:
     committed: dict = field(default_factory=dict)
     ends: dict = field(default_factory=dict)
     seconds: float = 0
+    missing: int = 0
 
     @property
     def passed(self):
@@ -44,6 +45,7 @@ class Outcome:
         lines = [
             f"  strikes   {sum(self.strikes.values())}: {kinds}",
             f"  placed    {judged.rows} rows, {judged.diverted} diverted pieces, {judged.doubled} doubled",
+            f"  torn      {self.missing} blocks that a killed server knew and didn't have, sent again",
             "  memory    " + ", ".join(f"{who} {peak:.0f} MiB" for who, peak in self.peaks_mib.items()),
         ]
         for table, digest in judged.digest.items():
@@ -93,7 +95,7 @@ def run(services, plan, product, allow_doubled, wanted=WANTED):
     strikes = timeline.strikes
     if sum(strikes.values()) < wanted:
         judged.findings.append(f"only {sum(strikes.values())} faults struck, {wanted} are wanted")
-    outcome = Outcome(plan, judged, strikes, generator, world.peaks_mib, committed, ends, timeline.seconds)
+    outcome = Outcome(plan, judged, strikes, generator, world.peaks_mib, committed, ends, timeline.seconds, _missing(world))
     return world, outcome
 
 
@@ -136,6 +138,11 @@ def _ingest_reference(world, product):
     if done.returncode:
         world.finding(f"the quiet ingest ended with {done.returncode}: {paths.shown(paths.log('reference'))}")
     world.timeline.event("reference", f"the topic ingested in quiet in {time.monotonic() - begin:.1f} s")
+
+
+def _missing(world):
+    """How often a member found a block missing that the server knew."""
+    return sum(log.read_text(errors="replace").count("doesn't have its rows") for log in world.logs())
 
 
 def _panics(world):

@@ -36,6 +36,7 @@ class Summary:
             f"rows placed             {sum(outcome.verdict.rows for outcome in self._outcomes)}",
             f"pieces diverted         {sum(outcome.verdict.diverted for outcome in self._outcomes)}",
             f"doubled                 {sum(outcome.verdict.doubled for outcome in self._outcomes)}",
+            f"torn and sent again     {sum(outcome.missing for outcome in self._outcomes)}",
             f"most memory of a process {peak:.0f} MiB",
         ]
         if self.failed:

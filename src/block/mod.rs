@@ -9,6 +9,7 @@ mod columns;
 mod compress;
 mod dictionary;
 mod native;
+mod sample;
 mod shape;
 mod tile;
 
@@ -17,6 +18,7 @@ pub use columns::{Cell, Columns, Strings};
 pub use compress::{CHUNK, FrameWriter};
 pub use dictionary::Dictionary;
 pub use native::{Encoded, Sink, encode, seal};
+pub use sample::sample;
 pub(crate) use shape::INDEX_BYTES;
 pub use shape::{Shape, Slot};
 pub use tile::{TILE_ROWS, Tile};

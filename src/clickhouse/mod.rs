@@ -10,6 +10,7 @@ mod error;
 mod hint;
 mod hosts;
 mod insert;
+mod presence;
 mod query;
 mod settings;
 
@@ -18,6 +19,7 @@ pub use class::{Class, Code, KNOWN};
 pub use client::Client;
 pub use error::Error;
 pub use insert::Insert;
+pub use presence::Sought;
 
 /// A name in back quotes, ready to stand in a statement.
 #[must_use]

@@ -125,6 +125,12 @@ impl Journal {
         (number, Range { first, next })
     }
 
+    /// Whether a former owner intended the batch that is about to close before `next`, and so may have sent it.
+    #[must_use]
+    pub fn is_recut(&self, next: i64) -> bool {
+        matches!(&self.promise, Promise::ExactlyOnce { forced, .. } if forced.front() == Some(&next))
+    }
+
     /// The numbers of the batches that may be sent from now on. Each is given once.
     pub fn let_go(&mut self) -> std::ops::Range<u64> {
         let closed = self.front + self.pending.len() as u64;

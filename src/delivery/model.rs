@@ -22,6 +22,10 @@ enum Sabotage {
     NoForce,
     /// Tokens are made from the first message instead of the last boundary. Only a log that loses its beginning tells.
     NoBoundary,
+    /// A block that is acknowledged is not looked for, whatever became of its token before.
+    NoLook,
+    /// What a former owner may have sent is not looked for.
+    NoLookAtRecut,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,9 @@ enum Step {
     Look(usize),
     /// An insert that is on the way reaches the server; the answer comes or is lost.
     Land(usize, bool),
+    /// An insert reaches the server, which is killed when it has noted the token and not the rows. Whatever else was on its
+    /// way to it is gone, but for what living processes send again.
+    Tear(usize),
     /// A process is gone; what it sent is still on its way.
     Crash(usize),
     /// The group gives the partition to a new process. The last owner, if it lives, has not noticed.
@@ -61,9 +68,17 @@ struct Process {
     open: Vec<i64>,
     position: i64,
     boundary: i64,
-    /// Closed and not sent: number, range, messages.
-    waiting: Vec<(u64, Range, Vec<i64>)>,
+    /// Closed and not sent.
+    waiting: Vec<Waiting>,
     in_doubt: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Waiting {
+    number: u64,
+    range: Range,
+    messages: Vec<i64>,
+    is_recut: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +87,8 @@ struct Insert {
     of: (usize, u64),
     token: String,
     messages: Vec<i64>,
+    /// The server may have been given the token before.
+    may_be_known: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -119,6 +136,7 @@ impl World {
             Step::Write(index, answer) => self.write(index, answer),
             Step::Look(index) => self.look(index),
             Step::Land(index, answered) => self.land(index, answered),
+            Step::Tear(index) => self.tear(index),
             Step::Crash(index) => self.processes.get_mut(index).is_some_and(|process| process.take().is_some()),
             Step::TakeOver => self.take_over(),
             Step::Expire => {
@@ -180,13 +198,14 @@ impl World {
             process.position
         };
         let messages = std::mem::take(&mut process.open);
+        let is_recut = process.journal.is_recut(next);
         let (number, mut range) = process.journal.close(process.boundary, next, usize::from(!messages.is_empty()));
         process.boundary = next;
         if let Some(first) = messages.first() {
             if no_boundary {
                 range.first = *first;
             }
-            process.waiting.push((number, range, messages));
+            process.waiting.push(Waiting { number, range, messages, is_recut });
         }
         self.send(index);
         true
@@ -194,19 +213,21 @@ impl World {
 
     fn send(&mut self, index: usize) {
         let no_intent = self.sabotage == Sabotage::NoIntent;
+        let no_look_at_recut = self.sabotage == Sabotage::NoLookAtRecut;
         let Some(process) = self.process(index) else { return };
         let mut may = process.journal.let_go();
         if no_intent {
             may = 0..u64::MAX;
         }
         let (go, wait) =
-            std::mem::take(&mut process.waiting).into_iter().partition(|(number, ..)| may.contains(number));
+            std::mem::take(&mut process.waiting).into_iter().partition(|waiting: &Waiting| may.contains(&waiting.number));
         process.waiting = wait;
-        let go: Vec<(u64, Range, Vec<i64>)> = go;
+        let go: Vec<Waiting> = go;
         let era = process.era;
-        for (number, range, messages) in go {
+        for Waiting { number, range, messages, is_recut } in go {
             let token = token("t", 0, era, range, "table");
-            self.under_way.push(Insert { of: (index, number), token, messages });
+            let may_be_known = is_recut && !no_look_at_recut;
+            self.under_way.push(Insert { of: (index, number), token, messages, may_be_known });
         }
     }
 
@@ -253,15 +274,28 @@ impl World {
         }
         // Without an answer it is sent again, as long as its process lives.
         let (index, number) = insert.of;
-        match self.process(index) {
+        let looks = insert.may_be_known && self.sabotage != Sabotage::NoLook;
+        // As the first row of a block tells of all.
+        let is_missing = looks && insert.messages.iter().take(1).any(|first| self.placed[*first as usize] == 0);
+        match self.processes.get_mut(index).and_then(Option::as_mut) {
+            Some(_) if answered && is_missing => self.under_way[at].token.push_str("/again"),
             Some(process) if answered => {
                 process.journal.acknowledge(number);
                 self.under_way.remove(at);
             }
-            Some(_) => {}
+            Some(_) => self.under_way[at].may_be_known = true,
             None => drop(self.under_way.remove(at)),
         }
         true
+    }
+
+    fn tear(&mut self, at: usize) -> bool {
+        let Some(insert) = self.under_way.get(at) else { return false };
+        let is_new = self.tokens.insert(insert.token.clone());
+        let processes = &self.processes;
+        self.under_way.retain(|insert| processes[insert.of.0].is_some());
+        self.under_way.iter_mut().for_each(|insert| insert.may_be_known = true);
+        is_new
     }
 
     /// Everything is mended: all zombies come to rest, what is under way lands, a last owner goes to the end.
@@ -310,7 +344,7 @@ fn steps(world: &World, takeovers: usize, expire: bool) -> Vec<Step> {
         steps.extend([Answer::Comes, Answer::LostAfter, Answer::LostBefore].map(|answer| Step::Write(index, answer)));
     }
     for at in 0..world.under_way.len() {
-        steps.extend([Step::Land(at, true), Step::Land(at, false)]);
+        steps.extend([Step::Land(at, true), Step::Land(at, false), Step::Tear(at)]);
     }
     if world.processes.len() < takeovers {
         steps.push(Step::TakeOver);
@@ -354,8 +388,15 @@ fn every_interleaving_of_a_small_world_places_each_message_once() {
 
 #[test]
 fn each_part_of_the_protocol_is_missed() {
-    for sabotage in [Sabotage::NoIntent, Sabotage::NoFence, Sabotage::NoDoubt, Sabotage::NoForce, Sabotage::NoBoundary]
-    {
+    for sabotage in [
+        Sabotage::NoIntent,
+        Sabotage::NoFence,
+        Sabotage::NoDoubt,
+        Sabotage::NoForce,
+        Sabotage::NoBoundary,
+        Sabotage::NoLook,
+        Sabotage::NoLookAtRecut,
+    ] {
         let found = (3..=8).find_map(|depth| explore(2, 2, depth, true, sabotage).err());
         assert!(found.is_some(), "{sabotage:?} was not noticed");
     }

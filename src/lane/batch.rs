@@ -32,6 +32,9 @@ pub struct Block {
     pub body: Bytes,
     /// Their bytes before compression.
     pub native_bytes: u64,
+    /// The first row in the columns of [`Target::telling`], a Native block that is not compressed: the server has the block
+    /// if it has this row.
+    pub sample: Bytes,
 }
 
 /// A table and the columns that its blocks carry.
@@ -43,6 +46,8 @@ pub struct Target {
     pub epoch: Option<u32>,
     /// Column names and types in block order. Columns of the table that are not here are filled by its defaults.
     pub columns: Vec<(String, String)>,
+    /// Positions of the columns that tell a row from all others: numbers, and what the table is sorted by.
+    pub telling: Vec<usize>,
 }
 
 /// What a range of messages held. Every record and every undecodable piece is in exactly one of `placed`, `diverted`.

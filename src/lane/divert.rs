@@ -28,6 +28,9 @@ pub(super) fn columns() -> Vec<(&'static str, ColumnType)> {
     ]
 }
 
+/// What tells a row of the error table from all others, besides its numbers.
+pub(super) const KEY: [&str; 2] = ["topic", "reason"];
+
 /// A diverted piece.
 #[derive(Debug, Clone)]
 pub struct Diverted<'a> {

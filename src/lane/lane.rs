@@ -89,7 +89,8 @@ impl Lane {
     pub fn seal_sections_with(&mut self, rows: usize, mut seal: impl FnMut(&Shape, &Columns) -> Encoded) {
         for (target, open) in self.blocks.iter_mut().enumerate() {
             let Some(columns) = open.take_if(|columns| columns.rows() >= rows) else { continue };
-            self.sections[target].push(columns.rows(), seal(self.schema.shape(target), &columns));
+            let table = self.schema.table(target);
+            self.sections[target].push(table, &columns, seal(&table.shape, &columns));
             self.schema.recycle(target, columns);
         }
     }
@@ -109,7 +110,7 @@ impl Lane {
             let mut sections = std::mem::take(&mut self.sections[target]);
             if let Some(columns) = open.take() {
                 if columns.rows() > 0 {
-                    sections.push(columns.rows(), seal(&table.shape, &columns));
+                    sections.push(table, &columns, seal(&table.shape, &columns));
                 }
                 self.schema.recycle(target, columns);
             }

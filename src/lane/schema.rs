@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Target, divert, plan::Plan};
 use crate::{
-    block::{Columns, Shape, Tile},
+    block::{Columns, Shape, Tile, sample},
     config::Framing,
     epoch::{ColumnType, Registry},
     wire::Pieces,
@@ -64,14 +64,15 @@ impl Schema {
             .iter()
             .map(|epoch| {
                 let columns: Vec<_> = epoch.columns.iter().map(|c| (c.name.as_str(), &c.column_type)).collect();
-                let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns);
+                let key: Vec<_> = epoch.table.order_by.iter().map(String::as_str).collect();
+                let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns, &key);
                 let layouts = epoch.layouts.iter().map(|layout| Plan::new(epoch, layout, &table.shape)).collect();
                 EpochPlan { table, layouts }
             })
             .collect();
         let columns = divert::columns();
         let columns: Vec<_> = columns.iter().map(|(name, column_type)| (*name, column_type)).collect();
-        let errors = TablePlan::new(errors, None, &columns);
+        let errors = TablePlan::new(errors, None, &columns, &divert::KEY);
         let targets =
             epochs.iter().map(|epoch| &epoch.table).chain([&errors]).map(|table| Arc::clone(&table.target)).collect();
         let none = || epochs.iter().map(|_| ()).chain([()]);
@@ -120,6 +121,13 @@ impl Schema {
     #[must_use]
     pub fn shape(&self, target: usize) -> &Shape {
         &self.table(target).shape
+    }
+
+    /// A [`super::Block::sample`] without a row, for the table at that position.
+    #[must_use]
+    pub fn empty_sample(&self, target: usize) -> Vec<u8> {
+        let TablePlan { shape, target } = self.table(target);
+        sample(shape, &Columns::new(shape), &target.telling)
     }
 
     pub(super) fn table(&self, target: usize) -> &TablePlan {
@@ -172,11 +180,16 @@ impl Schema {
 }
 
 impl TablePlan {
-    fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)]) -> Self {
+    /// `key` are the columns of whatever type that tell rows apart, besides all of fixed width.
+    fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)], key: &[&str]) -> Self {
+        // A float may be one that equals nothing, itself included.
+        let is_number = |of: &ColumnType| of.width().is_some() && !matches!(of, ColumnType::Float32 | ColumnType::Float64);
+        let tells = |(name, of): &(&str, &ColumnType)| is_number(of) || key.contains(name);
+        let telling = columns.iter().enumerate().filter(|(_, column)| tells(column)).map(|(at, _)| at).collect();
         let names = columns.iter().map(|(name, column_type)| ((*name).to_owned(), column_type.to_string())).collect();
         Self {
             shape: Shape::new(columns.iter().copied()),
-            target: Arc::new(Target { table: table.to_owned(), epoch, columns: names }),
+            target: Arc::new(Target { table: table.to_owned(), epoch, columns: names, telling }),
         }
     }
 }

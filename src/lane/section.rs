@@ -6,20 +6,25 @@
 
 use std::sync::Arc;
 
-use super::{Block, Target};
-use crate::block::{Encoded, make_room};
+use super::{Block, Target, schema::TablePlan};
+use crate::block::{Columns, Encoded, make_room, sample};
 
 /// Sealed sections, one behind the other.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     rows: u64,
+    /// See [`Block::sample`].
+    sample: Vec<u8>,
     encoded: Encoded,
 }
 
 impl Sections {
-    /// Adds a section of so many rows.
-    pub(super) fn push(&mut self, rows: usize, section: Encoded) {
-        self.rows += rows as u64;
+    /// Adds the rows of `columns`, one at least, sealed as `section`.
+    pub(super) fn push(&mut self, table: &TablePlan, columns: &Columns, section: Encoded) {
+        if self.rows == 0 {
+            self.sample = sample(&table.shape, columns, &table.target.telling);
+        }
+        self.rows += columns.rows() as u64;
         self.encoded.native_bytes += section.native_bytes;
         let body = &mut self.encoded.body;
         if body.is_empty() {
@@ -47,9 +52,10 @@ impl Sections {
 
     /// All of them as the block of a table, if there is a row.
     pub(super) fn into_block(self, target: &Arc<Target>) -> Option<Block> {
-        let Self { rows, encoded: Encoded { mut body, native_bytes } } = self;
+        let Self { rows, sample, encoded: Encoded { mut body, native_bytes } } = self;
         // It may wait for its turn for long: what was reserved in vain goes back.
         body.shrink_to_fit();
-        (rows > 0).then(|| Block { target: Arc::clone(target), rows, body: body.into(), native_bytes })
+        let block = || Block { target: Arc::clone(target), rows, body: body.into(), native_bytes, sample: sample.into() };
+        (rows > 0).then(block)
     }
 }

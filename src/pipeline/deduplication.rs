@@ -13,9 +13,12 @@ use serde::Deserialize;
 use crate::{
     block::FrameWriter,
     bootstrap::{Catalogue, LiveTable},
-    clickhouse::{Client, Error, Insert, quoted},
+    clickhouse::{Class, Client, Error, Insert, quoted},
     delivery::AHEAD,
+    lane::Schema,
 };
+
+use super::sink::look_for;
 
 /// The table of the manifest that the probe writes to.
 pub(super) const PROBE: &str = "xtcp_ingest_probe";
@@ -61,6 +64,24 @@ pub(super) async fn check(client: &Client, tables: &[&str], load: Load) -> Resul
         }
     }
     probe(client).await
+}
+
+/// Whether the account may look for rows where that is needed: on tables of which the server may know a token without having
+/// the rows.
+///
+/// # Errors
+/// The server can't be asked, or doesn't let the account.
+pub(super) async fn may_look(client: &Client, schema: &Schema) -> Result<(), Error> {
+    for (position, target) in schema.targets().iter().enumerate() {
+        if client.notes_tokens_first(&target.table).await? {
+            match look_for(client, target, &schema.empty_sample(position)).await {
+                // One that is not as declared is waited for elsewhere.
+                Err(error) if error.class() == Class::Schema => {}
+                answer => drop(answer?),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a table remembers as many blocks as may be under way.

@@ -121,6 +121,12 @@ struct Answers {
     tokens: BTreeSet<String>,
     /// Rows that were taken and not dropped, by table.
     rows: BTreeMap<String, u64>,
+    /// How many more tokens will be noted without their rows.
+    tears: usize,
+    /// Samples of the blocks that are there.
+    there: BTreeSet<(String, Vec<u8>)>,
+    /// Looks for a block.
+    looks: usize,
     /// Offsets whose rows are refused, where each message is one row.
     bad: BTreeSet<i64>,
     under_way: usize,
@@ -147,6 +153,16 @@ impl Server {
         let answers = self.0.lock().expect("alive");
         let of = |taken| answers.attempts.iter().filter(|(name, _, ok)| name == table && *ok == taken).count();
         (of(false), of(true))
+    }
+
+    /// The next that many inserts find the server killed between noting the token and keeping the rows: no answer comes.
+    pub(super) fn tear(&self, inserts: usize) {
+        self.0.lock().expect("alive").tears = inserts;
+    }
+
+    /// How often a block was looked for.
+    pub(super) fn looks(&self) -> usize {
+        self.0.lock().expect("alive").looks
     }
 
     /// Rows that were taken and not dropped.
@@ -199,15 +215,29 @@ impl Sink for Server {
             answers.under_way -= 1;
             let refusal = answers.refusals.get(&block.target.table).copied();
             let is_bad = block.target.epoch.is_some() && answers.bad.range(covered(token)).next().is_some();
-            let refusal = refusal.or(is_bad.then_some(About::Rows));
+            let mut refusal = refusal.or(is_bad.then_some(About::Rows));
+            if refusal.is_none() && answers.tears > 0 && !answers.tokens.contains(token) {
+                answers.tears -= 1;
+                answers.tokens.insert(token.to_owned());
+                refusal = Some(About::Server);
+            }
             answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
             if refusal.is_none() && answers.tokens.insert(token.to_owned()) {
                 *answers.rows.entry(block.target.table.clone()).or_default() += block.rows;
+                answers.there.insert((block.target.table.clone(), block.sample.to_vec()));
             }
             match refusal {
                 None => Ok(()),
                 Some(about) => Err(Refusal { about, cause: "as told".into() }),
             }
+        })
+    }
+
+    fn holds<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<bool, Refusal>> + Send + 'a>> {
+        Box::pin(async move {
+            let mut answers = self.0.lock().expect("alive");
+            answers.looks += 1;
+            Ok(answers.there.contains(&(block.target.table.clone(), block.sample.to_vec())))
         })
     }
 }

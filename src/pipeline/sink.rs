@@ -7,8 +7,8 @@ use super::{
     writer::{About, Refusal, Sink},
 };
 use crate::{
-    clickhouse::{Class, Client, Error, Insert},
-    lane::Block,
+    clickhouse::{Class, Client, Error, Insert, Sought},
+    lane::{Block, Target},
 };
 
 const MEMORY_LIMIT_EXCEEDED: i32 = 241;
@@ -31,6 +31,26 @@ impl Sink for Client {
                 .map_err(|error| Refusal { about: about(&error), cause: error.to_string() })
         })
     }
+
+    fn holds<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<bool, Refusal>> + Send + 'a>> {
+        Box::pin(async move {
+            let asked = async {
+                let table = &block.target.table;
+                Ok(!self.notes_tokens_first(table).await? || look_for(self, &block.target, &block.sample).await?)
+            };
+            asked.await.map_err(|error| {
+                // Whatever is amiss with the question, it is not the rows.
+                let about = Some(about(&error)).filter(|about| *about != About::Rows).unwrap_or(About::Table);
+                Refusal { about, cause: error.to_string() }
+            })
+        })
+    }
+}
+
+/// Whether a table has the row that `sample` is, in the columns that tell its rows apart.
+pub(super) async fn look_for(client: &Client, target: &Target, sample: &[u8]) -> Result<bool, Error> {
+    let columns: Vec<&str> = target.telling.iter().map(|at| target.columns[*at].0.as_str()).collect();
+    client.has_row(&Sought { table: &target.table, columns: &columns, row: sample }).await
 }
 
 fn about(error: &Error) -> About {

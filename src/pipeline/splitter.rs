@@ -11,12 +11,12 @@ use super::{
     backoff::backoff,
     event::{Event, Events},
     report::Report,
-    writer::{Parcel, Placing, Writer},
+    writer::{Letter, Parcel, Placing, Writer},
 };
 use crate::{
     delivery::{Next, Split, Step},
     kafka::{self, Fetched},
-    lane::{Block, Message, RowSource, Schema},
+    lane::{Message, RowSource, Schema},
 };
 
 /// Where messages are read once more. Calls block.
@@ -67,12 +67,15 @@ impl Splitter {
         let table = &parcel.block.target.table;
         if parcel.block.target.epoch.is_none() {
             // There is no other place for what is in the error table.
-            self.place_surely(parcel, &parcel.block, &parcel.token).await?;
+            let letter = Letter { block: &parcel.block, token: &parcel.token, may_be_known: parcel.is_recut };
+            self.place_surely(parcel, letter).await?;
             return Ok(0);
         }
         let target = self.schema.targets().iter().position(|target| *target == parcel.block.target).ok_or(Stopped)?;
         let Some(sources) = self.sources(parcel, target, left.is_none()).await? else { return Ok(0) };
         let rows = u32::try_from(sources.len()).unwrap_or(u32::MAX);
+        // What a former owner had written that it would send.
+        let mut may_be_known = left.is_some();
         let mut split = match left {
             Some(split) => split,
             None => self.intend(parcel, Split::new(parcel.range.next, table, rows)).await?,
@@ -85,7 +88,8 @@ impl Splitter {
                     for range in ranges {
                         let part = RowSource::block(&self.schema, target, &sources[span(&range)]).ok_or(Stopped)?;
                         let token = format!("{}{}", parcel.token, Split::suffix(&range));
-                        if let Some(cause) = self.place(parcel, &part, &token).await? {
+                        let letter = Letter { block: &part, token: &token, may_be_known };
+                        if let Some(cause) = self.place(parcel, letter).await? {
                             causes.insert(range.start, cause);
                             refused.push(range.start);
                         }
@@ -97,12 +101,17 @@ impl Splitter {
                     let of: Vec<_> = list.iter().map(|row| (&sources[*row as usize], cause(row))).collect();
                     let block = RowSource::refused(&self.schema, target, &self.topic, parcel.tenure.partition, &of);
                     let token = format!("{}{}", parcel.token, split.divert_suffix());
-                    self.place_surely(parcel, &block.ok_or(Stopped)?, &token).await?;
+                    let letter = Letter { block: &block.ok_or(Stopped)?, token: &token, may_be_known };
+                    self.place_surely(parcel, letter).await?;
                 }
             }
             split = match split.after(rows, &refused) {
                 Next::Go(next) => next,
-                Next::Intend(next) => self.intend(parcel, next).await?,
+                Next::Intend(next) => {
+                    let next = self.intend(parcel, next).await?;
+                    may_be_known = false;
+                    next
+                }
                 Next::Done => return Ok(diverted),
             };
         }
@@ -118,8 +127,8 @@ impl Splitter {
     }
 
     /// Places a part; gives what the server said if it refuses the rows.
-    async fn place(&self, parcel: &Parcel, part: &Block, token: &str) -> Result<Option<String>, Stopped> {
-        match self.writer.place(parcel.tenure, part, token, &mut parcel.stop.clone()).await {
+    async fn place(&self, parcel: &Parcel, letter: Letter<'_>) -> Result<Option<String>, Stopped> {
+        match self.writer.place(parcel.tenure, letter, &mut parcel.stop.clone()).await {
             Placing::Placed => Ok(None),
             Placing::Stopped => Err(Stopped),
             Placing::Refused(cause) => Ok(Some(cause)),
@@ -127,9 +136,9 @@ impl Splitter {
     }
 
     /// Places a block that has no other place.
-    async fn place_surely(&self, parcel: &Parcel, block: &Block, token: &str) -> Result<(), Stopped> {
+    async fn place_surely(&self, parcel: &Parcel, letter: Letter<'_>) -> Result<(), Stopped> {
         for failures in 1.. {
-            if self.place(parcel, block, token).await?.is_none() {
+            if self.place(parcel, letter).await?.is_none() {
                 break;
             }
             unless_stopped(parcel, tokio::time::sleep(backoff(failures))).await?;
@@ -159,7 +168,8 @@ impl Splitter {
                                 told apart: it is held until the server takes it";
                     let found = format!("{} rows of {}", sources.len(), parcel.block.rows);
                     self.report.trouble("apart", what, &found);
-                    if is_whole && self.place(parcel, &parcel.block, &parcel.token).await?.is_none() {
+                    let letter = Letter { block: &parcel.block, token: &parcel.token, may_be_known: parcel.is_recut };
+                    if is_whole && self.place(parcel, letter).await?.is_none() {
                         return Ok(None);
                     }
                 }

@@ -116,6 +116,21 @@ pub(super) async fn prepare(
         }),
     );
     let Some(watermarks) = watermarks.await? else { return Ok(None) };
+    let may_look = wait_for(&server, &health.clickhouse, || async {
+        deduplication::may_look(&client, &schema).await.map_err(|error| {
+            if error.is_fatal() {
+                Obstacle::Lasting(RunError::Deduplication(format!(
+                    "whether a block is there that the server was killed over can't be seen: {error}; grant SELECT as \
+                     ddl/roles/ingest.sql lists it"
+                )))
+            } else {
+                Obstacle::Passing(error.to_string())
+            }
+        })
+    });
+    if unless(asked, may_look).await?.is_none() {
+        return Ok(None);
+    }
     if config.delivery == Delivery::ExactlyOnce {
         let tables: Vec<_> = schema.targets().iter().map(|target| target.table.as_str()).collect();
         let takeover = session(&config.kafka) + 2 * kafka::LAPSE;

@@ -37,18 +37,22 @@ impl Bench {
     }
 
     fn send_rows(&self, table: &str, batch: u64, rows: u64) -> JoinHandle<()> {
-        let target = Arc::new(Target { table: table.into(), epoch: None, columns: Vec::new() });
+        tokio::spawn(self.writer.clone().deliver(self.parcel(table, batch, rows)))
+    }
+
+    fn parcel(&self, table: &str, batch: u64, rows: u64) -> Parcel {
+        let target = Arc::new(Target { table: table.into(), epoch: None, columns: Vec::new(), telling: Vec::new() });
         let body = Bytes::from_static(b"block");
-        let parcel = Parcel {
+        Parcel {
             tenure: Tenure { partition: 0, generation: 1 },
             batch,
             range: Range { first: 0, next: 1 },
             token: format!("{table}/{batch}"),
+            is_recut: false,
             share: self.budget.seal(body.len()),
-            block: Block { target, rows, body, native_bytes: 5 },
+            block: Block { target, rows, body, native_bytes: 5, sample: batch.to_le_bytes().to_vec().into() },
             stop: self.stop.subscribe(),
-        };
-        tokio::spawn(self.writer.clone().deliver(parcel))
+        }
     }
 
     /// Outcomes so far.
@@ -235,4 +239,37 @@ async fn the_health_follows() {
     bench.server.answer("b", None);
     sleep(Duration::from_secs(11)).await;
     assert_eq!((bench.health.clickhouse.state(), bench.health.schema.state()), (State::Ok, State::Ok));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_whose_token_alone_survived_a_kill_is_sent_under_another() {
+    for tears in 1..=3 {
+        let mut bench = Bench::new(1);
+        bench.send("t", 1);
+        sleep(Duration::from_millis(1)).await;
+        bench.server.tear(tears);
+        bench.send("t", 2);
+        sleep(HOUR).await;
+        assert_eq!((bench.settled(), bench.server.rows()), (vec![(1, true), (2, true)], 20), "{tears} kills");
+        assert_eq!(bench.server.looks(), tears + 1, "it is looked for after each, and after that at last it is there");
+        let again: Vec<_> = (1..=tears).map(|times| format!("t/2/again{times}")).collect();
+        let tokens = bench.server.tokens();
+        assert!(again.iter().all(|token| tokens.contains(token)) && tokens.len() == tears + 2, "{tokens:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_is_only_looked_for_if_its_token_may_be_known() {
+    let mut bench = Bench::new(1);
+    bench.send("t", 1);
+    bench.server.answer("t", Some(About::Table));
+    bench.send("t", 2);
+    sleep(HOUR).await;
+    bench.server.answer("t", None);
+    sleep(HOUR).await;
+    assert_eq!((bench.settled().len(), bench.server.looks()), (2, 0), "it was refused, so it can't be known");
+    // What a former owner may have sent, and did, is there.
+    let parcel = Parcel { is_recut: true, ..bench.parcel("t", 2, 10) };
+    bench.writer.clone().deliver(parcel).await;
+    assert_eq!((bench.settled(), bench.server.looks(), bench.server.rows()), (vec![(2, true)], 1, 20));
 }

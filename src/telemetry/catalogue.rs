@@ -84,6 +84,9 @@ metrics! {
         "Batches closed, by what closed them: `rows`, `bytes`, `age`, `memory`, `drain`, or the `intent` of a former owner.";
     RETRIES: "retries_total" Counter Count ["class"]
         "Inserts sent again, by the class of the error before.";
+    BLOCKS_MISSING: "blocks_missing_total" Counter Count ["table"]
+        "Blocks that the server had acknowledged as known and that were not there when they were looked for, as it was killed \
+         between noting one and keeping it. They are sent again under another token.";
     REBALANCES: "rebalances_total" Counter Count ["event"]
         "Changes of the partitions of this process: `assigned`, `revoked`, `lost`, or `foreign` when another member turned \
          out to commit for one.";

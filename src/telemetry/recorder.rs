@@ -128,6 +128,11 @@ impl Telemetry {
         self.counter(&catalogue::RETRIES, &[class]).increment(1);
     }
 
+    /// A block was acknowledged and isn't there.
+    pub fn missing(&self, table: &str) {
+        self.counter(&catalogue::BLOCKS_MISSING, &[table]).increment(1);
+    }
+
     /// A batch was closed.
     pub fn closed(&self, cause: Closed) {
         let cause = match cause {

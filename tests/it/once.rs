@@ -75,6 +75,48 @@ async fn what_landed_before_a_crash_is_not_placed_again() {
     }
 }
 
+/// Takes the rows away and leaves their tokens, as a server does that is killed between noting one and keeping the other.
+async fn forget_rows(database: &Database) {
+    for table in ["xtcp_flat_records_v2", "xtcp_flat_records_errors"] {
+        database.execute(&format!("ALTER TABLE {{db}}.{table} DELETE WHERE 1 SETTINGS mutations_sync = 2")).await;
+        assert_eq!(database.count(&format!("{{db}}.{table}")).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_of_which_the_server_knows_the_tokens_alone_are_sent_again() {
+    for killed in [true, false] {
+        let (database, topic) = bench(&format!("torn_{killed}"), 2).await;
+        let (proxy, url) = before_clickhouse(Mode::Pass);
+        let settings = [("CLICKHOUSE_URL", url.as_str()), ("BATCH_ROWS", "70"), ("CLICKHOUSE_WRITERS", "32")];
+        let mut ingest = Ingest::start(&database, &topic, &SESSION, &settings);
+        ingest.wait_for_log("taken over");
+        proxy.set(Mode::Silent);
+        topic.send_records(2, 0..400);
+        topic.send(0, (0_u8..20).map(|n| vec![0xff, n]).collect::<Vec<_>>());
+        wait_for_rows(&database, &mut ingest, 2, 400).await;
+        while database.count("{db}.xtcp_flat_records_errors").await < 20 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        forget_rows(&database).await;
+        if killed {
+            ingest.signal("KILL");
+            ingest = Ingest::start(&database, &topic, &SESSION, &[]);
+        } else {
+            proxy.set(Mode::Away);
+            ingest.wait_for_log("insert failed");
+            proxy.set(Mode::Pass);
+        }
+        ingest.wait_until("committed", |_| topic.total_committed() == 420);
+        assert_eq!(rows(&database, 2).await, all(400), "{}", ingest.log());
+        assert_eq!(database.count("{db}.xtcp_flat_records_errors").await, 20);
+        for table in ["xtcp_flat_records_v2", "xtcp_flat_records_errors"] {
+            let missing = ingest.metric(&format!("xtcp_ingest_blocks_missing_total{{table=\"{table}\"}}"));
+            assert!(missing.is_some_and(|blocks| blocks >= 1.0), "{table}: {missing:?}\n{}", ingest.log());
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_is_killed_again_and_again_doubles_nothing() {
     let (database, topic) = bench("kills", 3).await;

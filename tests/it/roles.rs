@@ -4,7 +4,7 @@ use std::fs;
 
 use xtcp_ingest::{
     bootstrap::{self, Action, Controller, Definitions, Parameters, Report, State, Taken},
-    clickhouse::Client,
+    clickhouse::{Client, Sought},
     config,
     lane::{Reason, Schema},
     migrate::{
@@ -155,6 +155,11 @@ async fn ingest(client: &Client, deployment: &Deployment) -> Result<(), String> 
     for (table, column) in tables.chain([("xtcp_ingest_probe", "probe")]) {
         let sql = format!("INSERT INTO `{}`.`{table}` (`{column}`) SELECT '1'", client.database());
         client.execute(&sql, &[]).await.map_err(|e| e.to_string())?;
+    }
+    for (position, target) in schema.targets().iter().enumerate() {
+        let columns: Vec<_> = target.telling.iter().map(|at| target.columns[*at].0.as_str()).collect();
+        let sought = Sought { table: &target.table, columns: &columns, row: &schema.empty_sample(position) };
+        assert!(!client.has_row(&sought).await.map_err(|e| e.to_string())?);
     }
     let sql = format!("SELECT count() FROM `{}`.xtcp_ingest_probe", client.database());
     client.execute(&sql, &[]).await.map_err(|e| e.to_string())
