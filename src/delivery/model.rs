@@ -219,8 +219,9 @@ impl World {
         if no_intent {
             may = 0..u64::MAX;
         }
-        let (go, wait) =
-            std::mem::take(&mut process.waiting).into_iter().partition(|waiting: &Waiting| may.contains(&waiting.number));
+        let (go, wait) = std::mem::take(&mut process.waiting)
+            .into_iter()
+            .partition(|waiting: &Waiting| may.contains(&waiting.number));
         process.waiting = wait;
         let go: Vec<Waiting> = go;
         let era = process.era;

@@ -183,7 +183,8 @@ impl TablePlan {
     /// `key` are the columns of whatever type that tell rows apart, besides all of fixed width.
     fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)], key: &[&str]) -> Self {
         // A float may be one that equals nothing, itself included.
-        let is_number = |of: &ColumnType| of.width().is_some() && !matches!(of, ColumnType::Float32 | ColumnType::Float64);
+        let is_number =
+            |of: &ColumnType| of.width().is_some() && !matches!(of, ColumnType::Float32 | ColumnType::Float64);
         let tells = |(name, of): &(&str, &ColumnType)| is_number(of) || key.contains(name);
         let telling = columns.iter().enumerate().filter(|(_, column)| tells(column)).map(|(at, _)| at).collect();
         let names = columns.iter().map(|(name, column_type)| ((*name).to_owned(), column_type.to_string())).collect();

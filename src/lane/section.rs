@@ -55,7 +55,8 @@ impl Sections {
         let Self { rows, sample, encoded: Encoded { mut body, native_bytes } } = self;
         // It may wait for its turn for long: what was reserved in vain goes back.
         body.shrink_to_fit();
-        let block = || Block { target: Arc::clone(target), rows, body: body.into(), native_bytes, sample: sample.into() };
+        let block =
+            || Block { target: Arc::clone(target), rows, body: body.into(), native_bytes, sample: sample.into() };
         (rows > 0).then(block)
     }
 }

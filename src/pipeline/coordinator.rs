@@ -44,6 +44,8 @@ const FOREIGN: Duration = Duration::from_secs(120);
 /// How long inserts under way may take to be answered when their partition is revoked: what is not acknowledged by then
 /// is read again by the next owner, who waits meanwhile.
 const REVOKE: Duration = Duration::from_secs(5);
+/// How much of that time what is open may take to be placed, if inserts are in order: then nobody has to read it again.
+const DRAIN: Duration = Duration::from_secs(1);
 /// How long a commit may take before the partition is given back, or the process ends, without it.
 const LAST_COMMIT: Duration = Duration::from_secs(5);
 
@@ -322,7 +324,8 @@ impl Coordinator {
         Some(Control::Fatal(Fatal::Foreign(*number)))
     }
 
-    /// Lets partitions go: what is acknowledged is committed, the rest is dropped and read again by the next owner.
+    /// Lets partitions go: what is read is placed if that is quick, what is acknowledged is committed, the rest is dropped and
+    /// read again by the next owner.
     async fn revoke(&mut self, partitions: &[i32], lost: bool) {
         if partitions.is_empty() {
             return;
@@ -331,6 +334,15 @@ impl Coordinator {
         self.report.telemetry.rebalance(if lost { Rebalance::Lost } else { Rebalance::Revoked });
         // After a shutdown everything that could be committed is.
         let over = lost || self.finishing;
+        let gone = |partition: &Partition| if over { partition.is_released() } else { partition.is_quiet() };
+        let all = |c: &Self| partitions.iter().filter_map(|partition| c.partitions.get(partition)).all(gone);
+        let begin = Instant::now();
+        if !over && self.report.is_well() {
+            for partition in partitions.iter().filter_map(|number| self.partitions.get(number)) {
+                self.workers[partition.worker].tell(Command::Drain(partition.tenure));
+            }
+            self.flow_until(begin + DRAIN, all).await;
+        }
         for number in partitions {
             let Some(partition) = self.partitions.get_mut(number) else { continue };
             partition.stop();
@@ -340,12 +352,11 @@ impl Coordinator {
             if over {
                 partition.sending.abort_all();
             }
-            self.workers[partition.worker].tell(Command::Forget(partition.tenure));
+            if !partition.is_released() {
+                self.workers[partition.worker].tell(Command::Forget(partition.tenure));
+            }
         }
-        let gone = |partition: &Partition| if over { partition.is_released() } else { partition.is_quiet() };
-        let deadline = Instant::now() + REVOKE;
-        let all = |c: &Self| partitions.iter().filter_map(|partition| c.partitions.get(partition)).all(gone);
-        self.flow_until(deadline, all).await;
+        self.flow_until(begin + REVOKE, all).await;
         if !over {
             self.commit(|partition| partitions.contains(&partition.tenure.partition)).await;
         }

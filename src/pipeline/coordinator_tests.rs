@@ -202,6 +202,27 @@ async fn a_revoked_partition_commits_what_is_acknowledged_and_drops_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_partition_places_what_is_open_if_inserts_are_in_order() {
+    for is_well in [true, false] {
+        let (bench, queue, other) = (Bench::new(), Queue::default(), Queue::default());
+        bench.assign(&[(0, &queue), (1, &other)]).await;
+        // Full at ten rows, and at 50 ms.
+        queue.put(0..10);
+        bench.eventually("one batch", |b| b.server.rows() == 10).await;
+        if !is_well {
+            bench.server.answer("errors", Some(About::Table));
+            other.put(0..10);
+            bench.eventually("an attempt", |b| b.server.attempts("errors").0 > 0).await;
+        }
+        queue.put(10..15);
+        bench.eventually("it is read", |_| queue.left() == 0).await;
+        bench.server.answer("errors", None);
+        bench.revoke(&[0], false).await;
+        assert_eq!(bench.offsets.of(0), Some(if is_well { 15 } else { 10 }));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_revocation_waits_for_the_answers_to_what_is_under_way() {
     let (bench, queue) = (Bench::new(), Queue::default());
     bench.assign(&[(0, &queue)]).await;

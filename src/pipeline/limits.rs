@@ -11,6 +11,9 @@ use crate::{
 /// So many times its age is a batch left open while more of its partition is there to be read.
 const BACKLOG_AGE: u32 = 10;
 
+/// What of its age the first batch of a partition is left open.
+const FIRST_AGE: u32 = 10;
+
 /// A batch is full at rows or bytes, and due at an age: whichever is first.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
@@ -37,10 +40,15 @@ impl Limits {
     }
 
     /// When a batch whose oldest message came at `opened` is to be closed. As long as the partition is not read to its end,
-    /// what is late is the backlog, and larger parts make that shorter.
-    pub(super) fn due(&self, opened: Instant, at_end: bool) -> Instant {
-        let age = if at_end { self.batch.age } else { self.batch.age * BACKLOG_AGE };
-        opened + self.pace.age(age)
+    /// what is late is the backlog, and larger parts make that shorter. The first one after the partition changed hands is
+    /// closed soon: what is in it has waited for its owner.
+    pub(super) fn due(&self, opened: Instant, at_end: bool, is_first: bool) -> Instant {
+        opened
+            + match (at_end, is_first) {
+                (true, false) => self.pace.age(self.batch.age),
+                (true, true) => self.pace.age(self.batch.age) / FIRST_AGE,
+                (false, _) => self.pace.age(self.batch.age * BACKLOG_AGE),
+            }
     }
 }
 
@@ -60,11 +68,13 @@ mod tests {
         assert_eq!(limits.full(10_000, 0), Some(Closed::Rows));
         assert_eq!(limits.full(0, 1000), Some(Closed::Bytes));
         let opened = Instant::now();
-        assert_eq!(limits.due(opened, true) - opened, Duration::from_secs(1));
-        assert_eq!(limits.due(opened, false) - opened, Duration::from_secs(10));
+        assert_eq!(limits.due(opened, true, false) - opened, Duration::from_secs(1));
+        assert_eq!(limits.due(opened, false, false) - opened, Duration::from_secs(10));
+        assert_eq!(limits.due(opened, true, true) - opened, Duration::from_millis(100));
+        assert_eq!(limits.due(opened, false, true) - opened, Duration::from_secs(10), "a backlog was late before");
         pace.read(100);
-        assert_eq!(limits.due(opened, true) - opened, Duration::from_secs(5));
-        assert_eq!(limits.due(opened, false) - opened, Duration::from_secs(10));
+        assert_eq!(limits.due(opened, true, false) - opened, Duration::from_secs(5));
+        assert_eq!(limits.due(opened, false, false) - opened, Duration::from_secs(10));
         pace.refuse(10_000, opened);
         assert_eq!(limits.full(5000, 0), Some(Closed::Rows));
     }

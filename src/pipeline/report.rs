@@ -90,6 +90,11 @@ impl Report {
         }
     }
 
+    /// Whether inserts are in order, as far as is known.
+    pub(super) fn is_well(&self) -> bool {
+        self.state().open.is_empty()
+    }
+
     /// The server acknowledged a block as one that it knows, and doesn't have it.
     pub(super) fn missing(&self, tenure: Tenure, block: &Block, is_sent_again: bool) {
         let (table, partition, rows) = (&block.target.table, tenure.partition, block.rows);

@@ -58,6 +58,8 @@ pub(super) struct Seat {
     ready: Arc<AtomicBool>,
     /// When the oldest message of the open batch came.
     opened: Option<Instant>,
+    /// No batch was closed by age yet: what comes first has waited for its owner.
+    is_fresh: bool,
     share: Share,
     /// The pieces of the open batch in the ledger.
     held: Option<Held>,
@@ -115,6 +117,7 @@ impl Seat {
             lane,
             ready,
             opened: None,
+            is_fresh: true,
             share: budget.lane(),
             held: None,
             next: start,
@@ -252,7 +255,7 @@ impl Seat {
 
     /// When the open batch is to be closed, if there is one.
     pub(super) fn due(&self, limits: &Limits) -> Option<Instant> {
-        self.opened.filter(|_| !self.is_bound()).map(|opened| limits.due(opened, self.end != Reach::No))
+        self.opened.filter(|_| !self.is_bound()).map(|opened| limits.due(opened, self.end != Reach::No, self.is_fresh))
     }
 
     /// Seals the open batch at the end that it was bound to, and looks for more.
@@ -272,6 +275,7 @@ impl Seat {
         let (batch, held) = (self.lane.close(), self.held.take());
         let event = batch.zip(held).map(|(batch, held)| self.seal(budget, batch, held));
         self.opened = None;
+        self.is_fresh = false;
         self.share.set(0);
         event
     }

@@ -36,7 +36,9 @@ pub(super) enum Command {
     Take { tenure: Tenure, source: Box<dyn Source>, cut: Option<Cut> },
     /// Forget this partition, with what is open of it.
     Forget(Tenure),
-    /// Read no more: close what is open, then let go of every partition.
+    /// Read no more of this partition: close what is open, then let go of it.
+    Drain(Tenure),
+    /// The same for every partition.
     Finish,
 }
 
@@ -146,20 +148,25 @@ impl Lanes {
                 self.seats.retain(|seat| seat.tenure != tenure);
                 self.send(Event::Released(tenure));
             }
-            Command::Finish => {
-                for index in 0..self.seats.len() {
-                    // What is bound to an end that it has not reached is read again.
-                    if !self.seats[index].is_bound() {
-                        self.close(index, Closed::Drain);
-                    }
-                }
-                for seat in std::mem::take(&mut self.seats) {
-                    let tenure = seat.tenure;
-                    drop(seat);
-                    self.send(Event::Released(tenure));
+            Command::Drain(tenure) => self.drain(|of| of == tenure),
+            Command::Finish => self.drain(|_| true),
+        }
+    }
+
+    fn drain(&mut self, which: impl Fn(Tenure) -> bool) {
+        let mut drained = Vec::new();
+        for index in 0..self.seats.len() {
+            let seat = &self.seats[index];
+            if which(seat.tenure) {
+                drained.push(seat.tenure);
+                // What is bound to an end that it has not reached is read again.
+                if !seat.is_bound() {
+                    self.close(index, Closed::Drain);
                 }
             }
         }
+        self.seats.retain(|seat| !which(seat.tenure));
+        drained.into_iter().for_each(|tenure| self.send(Event::Released(tenure)));
     }
 
     /// One turn for each lane, as long as there is room. Says whether anything was read.

@@ -256,6 +256,24 @@ fn what_is_forgotten_goes_back_and_its_queue_is_free_before_anyone_hears_of_it()
 }
 
 #[test]
+fn a_partition_that_is_drained_closes_what_is_open_and_the_others_stay() {
+    let mut bench = Bench::new(1000, LONG, usize::MAX);
+    let (first, queue) = bench.take(0);
+    let (_, other) = bench.take(1);
+    queue.put(0..10);
+    other.put(0..10);
+    eventually("both are read", || queue.left() + other.left() == 0);
+    bench.worker.tell(Command::Drain(first));
+    let (tenure, closed) = bench.batch();
+    assert_eq!((tenure, range(&closed)), (first, (0, 10)));
+    assert!(matches!(bench.next(), Event::Released(of) if of == first));
+    queue.put(10..20);
+    other.put(10..20);
+    eventually("the other is read on", || other.left() == 0);
+    assert_eq!(queue.left(), 10);
+}
+
+#[test]
 fn a_shutdown_closes_what_is_open() {
     let mut bench = Bench::new(1000, LONG, usize::MAX);
     let (first, queue) = bench.take(0);

@@ -199,12 +199,7 @@ impl Writer {
     /// # Design
     /// Once an attempt that knows its token has been acknowledged, no other attempt under this token can land any more. So if
     /// the block isn't there then, it can be sent under another token, whoever else may still be at it.
-    pub(super) async fn place(
-        &self,
-        tenure: Tenure,
-        letter: Letter<'_>,
-        stop: &mut watch::Receiver<bool>,
-    ) -> Placing {
+    pub(super) async fn place(&self, tenure: Tenure, letter: Letter<'_>, stop: &mut watch::Receiver<bool>) -> Placing {
         let Letter { block, token, mut may_be_known } = letter;
         let mut token = Cow::Borrowed(token);
         let mut renewals = 0;
