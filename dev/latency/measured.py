@@ -12,12 +12,8 @@ from trial.trouble import Trouble
 from . import parts
 from .kafka_log import timestamps
 from .spread import quantile, waits
+from .stream import ENVELOPE, FIRST_ROWS, PARTITIONS, TABLE, Stream
 
-TABLE = "xtcp_flat_records_v2"
-# As the definitions have it; a message to each shows that the process is at work.
-PARTITIONS = 12
-ENVELOPE = 100
-_WARM_ROWS = PARTITIONS * ENVELOPE
 # How long anything may take that is not measured.
 _PATIENCE = 300
 
@@ -28,7 +24,7 @@ class Measured:
     def __init__(self, binary, age):
         self._product = Product(binary, "latency")
         self._age = age
-        self._rows = 0
+        self._stream = Stream(self._product, _PATIENCE, self._must_run)
 
     def __enter__(self):
         self._product.__enter__()
@@ -47,19 +43,19 @@ class Measured:
 
     def _begin(self):
         self._product.create()
-        parts.keep_numbers(self._table)
+        parts.keep_numbers(self._stream.table)
         self._child = self._product.start(XTCP_INGEST_BATCH_AGE=self._age, XTCP_INGEST_LOG="warn")
-        self._send(_WARM_ROWS)
-        self._wait()
+        self._stream.send(FIRST_ROWS)
+        self._stream.wait()
 
-    @property
-    def _table(self):
-        return f"{self._product.name}.{TABLE}"
+    def _must_run(self):
+        if self._child.poll() is not None:
+            raise Trouble(f"`xtcp-ingest run` ended with {self._child.returncode}")
 
     def sustained(self, rows):
         """Sends as fast as it goes; rows a second from the first message's timestamp until the last row can be read."""
-        self._send(rows)
-        self._wait()
+        self._stream.send(rows)
+        self._stream.wait()
         sent, visible = self._sent(), parts.visible(self._product.name, TABLE)
         seconds = max(visible.values()) - min(times[1] for times in sent)
         return rows / seconds
@@ -68,11 +64,11 @@ class Measured:
         """Sends at a rate; the first `warm` seconds don't count."""
         rows = max(round(rate * (seconds + warm) / ENVELOPE), 1) * ENVELOPE
         start = time.monotonic()
-        self._send(rows, "--rate", str(rate))
+        self._stream.send(rows, rate)
         took = time.monotonic() - start
-        self._wait()
+        self._stream.wait()
         visible = parts.visible(self._product.name, TABLE)
-        brought = parts.brought(self._table, ENVELOPE)
+        brought = parts.brought(self._stream.table, ENVELOPE)
         self._must_be_whole(brought)
         found = waits(self._sent(), visible, brought, PARTITIONS + int(rate * warm / ENVELOPE))
         return {
@@ -81,21 +77,6 @@ class Measured:
             "p99": quantile(found, 0.99),
             "parts": len(visible) / took,
         }
-
-    def _send(self, rows, *more):
-        self._product.generate("--rows", str(rows), "--mix", "e2=1", "--mixed-every", "0", "--envelope", str(ENVELOPE),
-                               "--first-cookie", str(self._rows + 1), *more)
-        self._rows += rows
-
-    def _wait(self):
-        """Until all that was sent can be read."""
-        end = time.monotonic() + _PATIENCE
-        while (found := clickhouse.rows(f"SELECT count() AS n FROM {self._table}")[0]["n"]) < self._rows:
-            if self._child.poll() is not None:
-                raise Trouble(f"`xtcp-ingest run` ended with {self._child.returncode}")
-            if time.monotonic() > end:
-                raise Trouble(f"{found:,} of {self._rows:,} rows after {_PATIENCE} s")
-            time.sleep(0.2)
 
     def _must_be_whole(self, brought):
         """The rows that say they came with a part are as many as the part had when it was new."""

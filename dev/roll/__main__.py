@@ -6,12 +6,13 @@ RATE sets another rate, in rows a second.
 import os
 
 import page as pages
+from latency.stream import PARTITIONS
 from stack.process import Process
 from trial.command import measure
 from trial.product import say
 from trial.trouble import Trouble
 
-from .rolled import PARTITIONS, PAUSE_SECONDS, PROCESSES, Rolled
+from .rolled import PAUSE_SECONDS, PROCESSES, Rolled
 
 RATE = float(os.environ.get("RATE") or "20000")
 MAKER = "`make roll`"

@@ -7,15 +7,12 @@ import time
 from latency import parts
 from latency.kafka_log import timestamps
 from latency.spread import quantile, waits
+from latency.stream import ENVELOPE, FIRST_ROWS, PARTITIONS, TABLE, Stream
 from stack import paths
 from trial import clickhouse
 from trial.product import Product
 from trial.trouble import Trouble
 
-TABLE = "xtcp_flat_records_v2"
-# As the definitions have it.
-PARTITIONS = 12
-ENVELOPE = 100
 PROCESSES = 3
 # Until the first restart, between two, and after the last.
 PAUSE_SECONDS = 12.0
@@ -38,17 +35,16 @@ class Rolled:
         with contextlib.ExitStack() as stack:
             self._product = stack.enter_context(Product(self._binary, "roll"))
             self._product.create()
-            parts.keep_numbers(self._table)
+            self._stream = Stream(self._product, _PATIENCE)
+            parts.keep_numbers(self._stream.table)
             members = [self._start(number) for number in range(PROCESSES)]
             stack.callback(lambda: [_end(member) for member in members])
             # A group that forms is not what is measured.
-            self._send(PARTITIONS * ENVELOPE, 1)
-            self._wait(PARTITIONS * ENVELOPE)
+            self._stream.send(FIRST_ROWS)
+            self._stream.wait()
             time.sleep(FORMED_SECONDS)
             rows = round(self._rate * PAUSE_SECONDS * (PROCESSES + 1) / ENVELOPE) * ENVELOPE
-            sender = threading.Thread(
-                target=self._send, args=(rows, PARTITIONS * ENVELOPE + 1, "--rate", str(self._rate))
-            )
+            sender = threading.Thread(target=self._stream.send, args=(rows, self._rate))
             sender.start()
             for number in range(PROCESSES):
                 time.sleep(PAUSE_SECONDS)
@@ -56,35 +52,20 @@ class Rolled:
                     _end(members[number])
                     members[number] = self._start(number)
             sender.join()
-            total = rows + PARTITIONS * ENVELOPE
-            self._wait(total)
-            return self._found(total)
+            self._stream.wait()
+            return self._found()
 
     def _start(self, number):
         properties = [*self._properties, *([f"group.instance.id=member-{number}"] if self._static else [])]
         return self._product.start(*(argument for name in properties for argument in ("--kafka-property", name)))
 
-    @property
-    def _table(self):
-        return f"{self._product.name}.{TABLE}"
-
-    def _send(self, rows, first, *more):
-        self._product.generate("--rows", str(rows), "--mix", "e2=1", "--mixed-every", "0", "--envelope", str(ENVELOPE),
-                               "--first-cookie", str(first), *more)
-
-    def _wait(self, rows):
-        end = time.monotonic() + _PATIENCE
-        while (found := clickhouse.rows(f"SELECT count() AS n FROM {self._table}")[0]["n"]) < rows:
-            if time.monotonic() > end:
-                raise Trouble(f"{found:,} of {rows:,} rows after {_PATIENCE} s")
-            time.sleep(0.2)
-
-    def _found(self, rows):
-        counts = clickhouse.rows(f"SELECT count() AS n, uniqExact(inet_diag_msg_socket_cookie) AS one FROM {self._table}")[0]
+    def _found(self):
+        rows, table = self._stream.rows, self._stream.table
+        counts = clickhouse.rows(f"SELECT count() AS n, uniqExact(inet_diag_msg_socket_cookie) AS one FROM {table}")[0]
         if (counts["n"], counts["one"]) != (rows, rows):
             raise Trouble(f"{rows:,} rows were sent; {counts['n']:,} are there, of which {counts['one']:,} differ")
         visible = parts.visible(self._product.name, TABLE)
-        brought = parts.brought(self._table, ENVELOPE)
+        brought = parts.brought(table, ENVELOPE)
         sent = timestamps(paths.MADE / "kafka", self._product.name, PARTITIONS)
         # The generator begins anew with its first partition each time, and the first call sent one message to each.
         found = waits(sent, visible, brought, PARTITIONS)

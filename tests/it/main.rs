@@ -29,6 +29,7 @@ mod refusals;
 #[path = "../repository/mod.rs"]
 mod repository;
 mod roles;
+mod roll;
 mod run;
 mod schema;
 mod security;
