@@ -94,6 +94,26 @@ impl Columns {
         self.pieces(offset, INDEX_BYTES).map(|piece| piece.as_chunks().0)
     }
 
+    /// One value, if there is such a row.
+    ///
+    /// # Panics
+    /// If the column is not one of `shape`'s.
+    #[must_use]
+    pub fn cell<'a>(&'a self, shape: &Shape, column: usize, row: usize) -> Option<Cell<'a>> {
+        let (offset, width) = match shape.slots[column].place() {
+            Some(place) => place,
+            None => return self.cells(shape, column).nth(row),
+        };
+        let tile = self.tiles.get(row / TILE_ROWS)?;
+        let bytes = tile.column(offset, width).chunks_exact(width).nth(row % TILE_ROWS)?;
+        match (shape.slots[column], bytes.first_chunk()) {
+            (Slot::Dictionary { dictionary, .. }, Some(index)) => {
+                Some(Cell::Text(self.dictionary(dictionary).value(u32::from_le_bytes(*index))))
+            }
+            _ => Some(Cell::Fixed(bytes)),
+        }
+    }
+
     /// All values of a column, row by row.
     ///
     /// # Panics

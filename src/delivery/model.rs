@@ -40,9 +40,9 @@ enum Step {
     Look(usize),
     /// An insert that is on the way reaches the server; the answer comes or is lost.
     Land(usize, bool),
-    /// An insert reaches the server, which is killed when it has noted the token and not the rows. Whatever else was on its
-    /// way to it is gone, but for what living processes send again.
-    Tear(usize),
+    /// An insert reaches the server, which notes the token and then fails to keep the rows. If it is killed there, whatever
+    /// else was on its way to it is gone, but for what living processes send again.
+    Tear(usize, bool),
     /// A process is gone; what it sent is still on its way.
     Crash(usize),
     /// The group gives the partition to a new process. The last owner, if it lives, has not noticed.
@@ -136,7 +136,7 @@ impl World {
             Step::Write(index, answer) => self.write(index, answer),
             Step::Look(index) => self.look(index),
             Step::Land(index, answered) => self.land(index, answered),
-            Step::Tear(index) => self.tear(index),
+            Step::Tear(index, killed) => self.tear(index, killed),
             Step::Crash(index) => self.processes.get_mut(index).is_some_and(|process| process.take().is_some()),
             Step::TakeOver => self.take_over(),
             Step::Expire => {
@@ -290,12 +290,15 @@ impl World {
         true
     }
 
-    fn tear(&mut self, at: usize) -> bool {
-        let Some(insert) = self.under_way.get(at) else { return false };
+    fn tear(&mut self, at: usize, killed: bool) -> bool {
+        let Some(insert) = self.under_way.get_mut(at) else { return false };
         let is_new = self.tokens.insert(insert.token.clone());
-        let processes = &self.processes;
-        self.under_way.retain(|insert| processes[insert.of.0].is_some());
-        self.under_way.iter_mut().for_each(|insert| insert.may_be_known = true);
+        insert.may_be_known = true;
+        if killed {
+            let processes = &self.processes;
+            self.under_way.retain(|insert| processes[insert.of.0].is_some());
+            self.under_way.iter_mut().for_each(|insert| insert.may_be_known = true);
+        }
         is_new
     }
 
@@ -345,7 +348,7 @@ fn steps(world: &World, takeovers: usize, expire: bool) -> Vec<Step> {
         steps.extend([Answer::Comes, Answer::LostAfter, Answer::LostBefore].map(|answer| Step::Write(index, answer)));
     }
     for at in 0..world.under_way.len() {
-        steps.extend([Step::Land(at, true), Step::Land(at, false), Step::Tear(at)]);
+        steps.extend([Step::Land(at, true), Step::Land(at, false), Step::Tear(at, true), Step::Tear(at, false)]);
     }
     if world.processes.len() < takeovers {
         steps.push(Step::TakeOver);

@@ -32,8 +32,8 @@ pub struct Block {
     pub body: Bytes,
     /// Their bytes before compression.
     pub native_bytes: u64,
-    /// The first row in the columns of [`Target::telling`], a Native block that is not compressed: the server has the block
-    /// if it has this row.
+    /// Two rows or one, near its beginning and near its end, in the columns of [`Identity`]: Native blocks that are not
+    /// compressed. The server has the block if it has these rows. Of those that were to choose from they are the last to leave.
     pub sample: Bytes,
 }
 
@@ -46,8 +46,30 @@ pub struct Target {
     pub epoch: Option<u32>,
     /// Column names and types in block order. Columns of the table that are not here are filled by its defaults.
     pub columns: Vec<(String, String)>,
-    /// Positions of the columns that tell a row from all others: numbers, and what the table is sorted by.
-    pub telling: Vec<usize>,
+    /// How its rows are told apart.
+    pub identity: Identity,
+}
+
+/// By which columns a row of a table is told from all others: positions in [`Target::columns`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Numbers, and what the table is sorted by.
+    pub columns: Vec<usize>,
+    /// Those of them by which few rows remain: what the table is sorted by, or something as good.
+    pub selective: Vec<usize>,
+    /// The one by which rows leave the table.
+    pub leaves_by: Option<usize>,
+}
+
+impl Target {
+    /// The name of a column.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    #[must_use]
+    pub fn name(&self, column: usize) -> &str {
+        &self.columns[column].0
+    }
 }
 
 /// What a range of messages held. Every record and every undecodable piece is in exactly one of `placed`, `diverted`.

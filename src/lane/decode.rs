@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     block::{Strings, Tile},
-    epoch::{ColumnType, WireType},
+    epoch::{Column, ColumnType, WireType},
     wire::{Cursor, RawField, Value},
 };
 
@@ -132,14 +132,16 @@ impl Row<'_> {
     /// abandoned.
     pub(super) fn careful(
         &mut self,
-        types: &[&ColumnType],
+        columns: &[Column],
         message: &[u8],
         start: usize,
         end: usize,
     ) -> Result<(), Refused> {
         self.scratch.reset(self.plan.texts);
         judge(self.plan, &message[..end], start, |op, field| match op {
-            Some(op) => self.place(op, field, message, |column, number| has_label(types[column], number)),
+            Some(op) => {
+                self.place(op, field, message, |column, number| has_label(&columns[column].column_type, number))
+            }
             None => {
                 self.scratch.unknown.push(field.number);
                 Ok(())
@@ -152,15 +154,9 @@ impl Row<'_> {
 ///
 /// # Errors
 /// The same.
-pub(super) fn look(
-    plan: &Plan,
-    types: &[&ColumnType],
-    message: &[u8],
-    start: usize,
-    end: usize,
-) -> Result<(), Refused> {
+pub(super) fn look(plan: &Plan, columns: &[Column], message: &[u8], start: usize, end: usize) -> Result<(), Refused> {
     judge(plan, &message[..end], start, |op, field| match op {
-        Some(op) => bits(op, field, |column, number| has_label(types[column], number)).map(|_| ()),
+        Some(op) => bits(op, field, |column, number| has_label(&columns[column].column_type, number)).map(|_| ()),
         None => Ok(()),
     })
 }

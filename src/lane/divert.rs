@@ -28,8 +28,10 @@ pub(super) fn columns() -> Vec<(&'static str, ColumnType)> {
     ]
 }
 
-/// What tells a row of the error table from all others, besides its numbers.
-pub(super) const KEY: [&str; 2] = ["topic", "reason"];
+/// The texts that tell a row of the error table from all others, besides its numbers.
+pub(super) const TEXTS: [&str; 2] = ["topic", "reason"];
+/// The columns by which few rows of the error table remain: it is sorted by a time that is not sent.
+pub(super) const SELECTIVE: [&str; 2] = ["offset", "partition"];
 
 /// A diverted piece.
 #[derive(Debug, Clone)]

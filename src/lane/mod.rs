@@ -23,7 +23,7 @@ mod tests;
 mod unknown;
 mod varint;
 
-pub use batch::{Batch, Block, Counts, Target};
+pub use batch::{Batch, Block, Counts, Identity, Target};
 pub use divert::Diverted;
 pub use lane::{Lane, SECTION_ROWS};
 pub use reason::Reason;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     block::Shape,
-    epoch::{ColumnType, Place, SCHEMA_VERSION},
+    epoch::{Place, SCHEMA_VERSION},
     wire::Piece,
 };
 
@@ -239,13 +239,13 @@ impl<'a> Filling<'a> {
                 }
                 Some(place) => {
                     let epoch = &schema.registry.epochs()[place.epoch];
-                    let types: Vec<&ColumnType> = epoch.columns.iter().map(|c| &c.column_type).collect();
                     let plan = &schema.epochs[place.epoch].layouts[place.layout];
                     let looks_first = self.decoder.diverted >= LOOK_FIRST;
-                    let mut refused = looks_first.then(|| look(plan, &types, payload, start, end).err()).flatten();
+                    let mut refused =
+                        looks_first.then(|| look(plan, &epoch.columns, payload, start, end).err()).flatten();
                     let placed = refused.is_none()
                         && self.attempt(place, payload, |row, _, _| {
-                            refused = row.careful(&types, payload, start, end).err();
+                            refused = row.careful(&epoch.columns, payload, start, end).err();
                             refused.is_none()
                         });
                     if placed {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Target, divert, plan::Plan};
+use super::{Identity, Target, divert, plan::Plan};
 use crate::{
     block::{Columns, Shape, Tile, sample},
     config::Framing,
@@ -65,14 +65,17 @@ impl Schema {
             .map(|epoch| {
                 let columns: Vec<_> = epoch.columns.iter().map(|c| (c.name.as_str(), &c.column_type)).collect();
                 let key: Vec<_> = epoch.table.order_by.iter().map(String::as_str).collect();
-                let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns, &key);
+                let leaves_by = epoch.table.ttl.as_ref().map(|ttl| ttl.column.as_str());
+                let identity = identity(&columns, &key, &key, leaves_by);
+                let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns, identity);
                 let layouts = epoch.layouts.iter().map(|layout| Plan::new(epoch, layout, &table.shape)).collect();
                 EpochPlan { table, layouts }
             })
             .collect();
         let columns = divert::columns();
         let columns: Vec<_> = columns.iter().map(|(name, column_type)| (*name, column_type)).collect();
-        let errors = TablePlan::new(errors, None, &columns, &divert::KEY);
+        let identity = identity(&columns, &divert::TEXTS, &divert::SELECTIVE, None);
+        let errors = TablePlan::new(errors, None, &columns, identity);
         let targets =
             epochs.iter().map(|epoch| &epoch.table).chain([&errors]).map(|table| Arc::clone(&table.target)).collect();
         let none = || epochs.iter().map(|_| ()).chain([()]);
@@ -127,7 +130,7 @@ impl Schema {
     #[must_use]
     pub fn empty_sample(&self, target: usize) -> Vec<u8> {
         let TablePlan { shape, target } = self.table(target);
-        sample(shape, &Columns::new(shape), &target.telling)
+        sample(shape, &Columns::new(shape), &target.identity.columns, None)
     }
 
     pub(super) fn table(&self, target: usize) -> &TablePlan {
@@ -180,17 +183,25 @@ impl Schema {
 }
 
 impl TablePlan {
-    /// `key` are the columns of whatever type that tell rows apart, besides all of fixed width.
-    fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)], key: &[&str]) -> Self {
-        // A float may be one that equals nothing, itself included.
-        let is_number =
-            |of: &ColumnType| of.width().is_some() && !matches!(of, ColumnType::Float32 | ColumnType::Float64);
-        let tells = |(name, of): &(&str, &ColumnType)| is_number(of) || key.contains(name);
-        let telling = columns.iter().enumerate().filter(|(_, column)| tells(column)).map(|(at, _)| at).collect();
+    fn new(table: &str, epoch: Option<u32>, columns: &[(&str, &ColumnType)], identity: Identity) -> Self {
         let names = columns.iter().map(|(name, column_type)| ((*name).to_owned(), column_type.to_string())).collect();
         Self {
             shape: Shape::new(columns.iter().copied()),
-            target: Arc::new(Target { table: table.to_owned(), epoch, columns: names, telling }),
+            target: Arc::new(Target { table: table.to_owned(), epoch, columns: names, identity }),
         }
     }
+}
+
+/// All columns of fixed width tell rows apart, and the texts among `key`.
+fn identity(columns: &[(&str, &ColumnType)], key: &[&str], selective: &[&str], leaves_by: Option<&str>) -> Identity {
+    let tells = |(name, column_type): &(&str, &ColumnType)| match column_type {
+        // One may be equal to nothing, itself included.
+        ColumnType::Float32 | ColumnType::Float64 => false,
+        other => other.width().is_some() || key.contains(name),
+    };
+    let all: Vec<usize> = (0..columns.len()).filter(|at| tells(&columns[*at])).collect();
+    let position = |name: &str| all.iter().copied().find(|at| columns[*at].0 == name);
+    let selective = selective.iter().filter_map(|name| position(name)).collect();
+    let leaves_by = leaves_by.and_then(position);
+    Identity { columns: all, selective, leaves_by }
 }

@@ -13,17 +13,16 @@ use crate::block::{Columns, Encoded, make_room, sample};
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     rows: u64,
-    /// See [`Block::sample`].
-    sample: Vec<u8>,
+    /// See [`Block::sample`]: of the first section, and of the last one if there are more.
+    samples: [Vec<u8>; 2],
     encoded: Encoded,
 }
 
 impl Sections {
     /// Adds the rows of `columns`, one at least, sealed as `section`.
     pub(super) fn push(&mut self, table: &TablePlan, columns: &Columns, section: Encoded) {
-        if self.rows == 0 {
-            self.sample = sample(&table.shape, columns, &table.target.telling);
-        }
+        let identity = &table.target.identity;
+        self.samples[usize::from(self.rows > 0)] = sample(&table.shape, columns, &identity.columns, identity.leaves_by);
         self.rows += columns.rows() as u64;
         self.encoded.native_bytes += section.native_bytes;
         let body = &mut self.encoded.body;
@@ -52,11 +51,16 @@ impl Sections {
 
     /// All of them as the block of a table, if there is a row.
     pub(super) fn into_block(self, target: &Arc<Target>) -> Option<Block> {
-        let Self { rows, sample, encoded: Encoded { mut body, native_bytes } } = self;
+        let Self { rows, samples, encoded: Encoded { mut body, native_bytes } } = self;
         // It may wait for its turn for long: what was reserved in vain goes back.
         body.shrink_to_fit();
-        let block =
-            || Block { target: Arc::clone(target), rows, body: body.into(), native_bytes, sample: sample.into() };
+        let block = || Block {
+            target: Arc::clone(target),
+            rows,
+            body: body.into(),
+            native_bytes,
+            sample: samples.concat().into(),
+        };
         (rows > 0).then(block)
     }
 }

@@ -267,14 +267,14 @@ impl Coordinator {
             return;
         };
         let Closed { batch, held, shares } = closed;
-        let is_recut = partition.journal.is_recut(batch.next);
+        let may_be_known = partition.journal.is_recut(batch.next);
         let (number, range) = partition.begin(batch.first, batch.next, batch.blocks.len(), held, batch.counts);
         let parcel = |(block, share): (Block, Share)| Parcel {
             tenure,
             batch: number,
             range,
             token: partition.token(range, &block.target.table),
-            is_recut,
+            may_be_known,
             block,
             share,
             stop: partition.stopped(),

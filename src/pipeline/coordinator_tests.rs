@@ -17,7 +17,7 @@ use crate::{
     delivery::{Entry, Intents},
     http::Health,
     kafka,
-    lane::Reason,
+    lane::{Batch, Counts, Reason},
     telemetry::{Sums, Telemetry},
 };
 #[path = "coordinator_once_tests.rs"]
@@ -220,6 +220,20 @@ async fn a_revoked_partition_places_what_is_open_if_inserts_are_in_order() {
         bench.revoke(&[0], false).await;
         assert_eq!(bench.offsets.of(0), Some(if is_well { 15 } else { 10 }));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_without_blocks_holds_up_no_end() {
+    let (bench, queue, other) = (Bench::new(), Queue::default(), Queue::default());
+    bench.assign(&[(0, &queue), (1, &other)]).await;
+    let tenure = Tenure { partition: 0, generation: 1 };
+    let batch = Batch { partition: 0, first: 0, next: 5, blocks: Vec::new(), counts: Counts::default() };
+    let closed = Closed { batch, held: bench.telemetry.ledger().open(), shares: Vec::new() };
+    assert!(bench.events.send(Event::Closed { tenure, closed }).await.is_ok());
+    let begin = Instant::now();
+    bench.revoke(&[0], false).await;
+    assert_eq!(bench.finish(Duration::from_secs(10)).await, Unfinished::default());
+    assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", begin.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

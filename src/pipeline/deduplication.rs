@@ -18,7 +18,7 @@ use crate::{
     lane::Schema,
 };
 
-use super::sink::look_for;
+use super::presence::is_there;
 
 /// The table of the manifest that the probe writes to.
 pub(super) const PROBE: &str = "xtcp_ingest_probe";
@@ -66,19 +66,16 @@ pub(super) async fn check(client: &Client, tables: &[&str], load: Load) -> Resul
     probe(client).await
 }
 
-/// Whether the account may look for rows where that is needed: on tables of which the server may know a token without having
-/// the rows.
+/// Whether the account may look for rows where that is needed.
 ///
 /// # Errors
 /// The server can't be asked, or doesn't let the account.
 pub(super) async fn may_look(client: &Client, schema: &Schema) -> Result<(), Error> {
     for (position, target) in schema.targets().iter().enumerate() {
-        if client.notes_tokens_first(&target.table).await? {
-            match look_for(client, target, &schema.empty_sample(position)).await {
-                // One that is not as declared is waited for elsewhere.
-                Err(error) if error.class() == Class::Schema => {}
-                answer => drop(answer?),
-            }
+        match is_there(client, target, &schema.empty_sample(position)).await {
+            // One that is not as declared is waited for elsewhere.
+            Err(error) if error.class() == Class::Schema => {}
+            answer => drop(answer?),
         }
     }
     Ok(())

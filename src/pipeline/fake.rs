@@ -125,8 +125,9 @@ struct Answers {
     tears: usize,
     /// Samples of the blocks that are there.
     there: BTreeSet<(String, Vec<u8>)>,
-    /// Looks for a block.
+    /// Looks for a block, and whether they fail.
     looks: usize,
+    refuses_looks: bool,
     /// Offsets whose rows are refused, where each message is one row.
     bad: BTreeSet<i64>,
     under_way: usize,
@@ -158,6 +159,11 @@ impl Server {
     /// The next that many inserts find the server killed between noting the token and keeping the rows: no answer comes.
     pub(super) fn tear(&self, inserts: usize) {
         self.0.lock().expect("alive").tears = inserts;
+    }
+
+    /// Whether the question for a block fails from now on.
+    pub(super) fn refuse_looks(&self, refuse: bool) {
+        self.0.lock().expect("alive").refuses_looks = refuse;
     }
 
     /// How often a block was looked for.
@@ -237,6 +243,9 @@ impl Sink for Server {
         Box::pin(async move {
             let mut answers = self.0.lock().expect("alive");
             answers.looks += 1;
+            if answers.refuses_looks {
+                return Err(Refusal { about: About::Table, cause: "as told".into() });
+            }
             Ok(answers.there.contains(&(block.target.table.clone(), block.sample.to_vec())))
         })
     }

@@ -120,7 +120,10 @@ impl Partition {
 
     /// Keeps the blocks of a batch until it may be sent.
     pub(super) fn keep(&mut self, batch: u64, parcels: Vec<Parcel>) {
-        self.waiting.insert(batch, parcels);
+        // One without blocks is settled already, and nobody would ask for it.
+        if !parcels.is_empty() {
+            self.waiting.insert(batch, parcels);
+        }
     }
 
     /// The blocks that may be sent from now on.

@@ -100,12 +100,12 @@ impl Report {
         let (table, partition, rows) = (&block.target.table, tenure.partition, block.rows);
         self.telemetry.missing(table);
         if is_sent_again {
-            let what = "the server knows the token of a block and doesn't have its rows, as it was killed between the two; they \
+            let what = "the server knows the token of a block and doesn't have its rows, as it ended between the two; they \
                         are sent again under another token";
             tracing::warn!(table, partition, rows, "{what}");
         } else {
-            let what = "the server has acknowledged the rows of a block under four tokens, and they can't be found; either they \
-                        are older than the table keeps, or the account doesn't see all rows of the table";
+            let what = "the server has acknowledged the rows of a block under four tokens, and they can't be found: does the \
+                        account see all rows of the table?";
             tracing::error!(table, partition, rows, "{what}");
         }
     }

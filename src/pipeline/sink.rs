@@ -3,12 +3,13 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use super::{
+    presence::is_there,
     proof::Proof,
     writer::{About, Refusal, Sink},
 };
 use crate::{
-    clickhouse::{Class, Client, Error, Insert, Sought},
-    lane::{Block, Target},
+    clickhouse::{Class, Client, Error, Insert},
+    lane::Block,
 };
 
 const MEMORY_LIMIT_EXCEEDED: i32 = 241;
@@ -34,23 +35,17 @@ impl Sink for Client {
 
     fn holds<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<bool, Refusal>> + Send + 'a>> {
         Box::pin(async move {
-            let asked = async {
-                let table = &block.target.table;
-                Ok(!self.notes_tokens_first(table).await? || look_for(self, &block.target, &block.sample).await?)
-            };
-            asked.await.map_err(|error| {
-                // Whatever is amiss with the question, it is not the rows.
-                let about = Some(about(&error)).filter(|about| *about != About::Rows).unwrap_or(About::Table);
+            is_there(self, &block.target, &block.sample).await.map_err(|error| {
+                let about = match about(&error) {
+                    // Whatever is amiss with the question, it is no block; and one that takes long says nothing of inserts.
+                    About::Rows | About::Memory => About::Table,
+                    About::Server if error.is_unanswered() => About::Table,
+                    about => about,
+                };
                 Refusal { about, cause: error.to_string() }
             })
         })
     }
-}
-
-/// Whether a table has the row that `sample` is, in the columns that tell its rows apart.
-pub(super) async fn look_for(client: &Client, target: &Target, sample: &[u8]) -> Result<bool, Error> {
-    let columns: Vec<&str> = target.telling.iter().map(|at| target.columns[*at].0.as_str()).collect();
-    client.has_row(&Sought { table: &target.table, columns: &columns, row: sample }).await
 }
 
 fn about(error: &Error) -> About {

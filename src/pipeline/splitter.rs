@@ -10,8 +10,9 @@ use tokio::sync::{oneshot, watch};
 use super::{
     backoff::backoff,
     event::{Event, Events},
+    letter::Letter,
     report::Report,
-    writer::{Letter, Parcel, Placing, Writer},
+    writer::{Parcel, Placing, Writer},
 };
 use crate::{
     delivery::{Next, Split, Step},
@@ -67,15 +68,15 @@ impl Splitter {
         let table = &parcel.block.target.table;
         if parcel.block.target.epoch.is_none() {
             // There is no other place for what is in the error table.
-            let letter = Letter { block: &parcel.block, token: &parcel.token, may_be_known: parcel.is_recut };
+            let letter = Letter::new(&parcel.block, &parcel.token, parcel.may_be_known);
             self.place_surely(parcel, letter).await?;
             return Ok(0);
         }
         let target = self.schema.targets().iter().position(|target| *target == parcel.block.target).ok_or(Stopped)?;
         let Some(sources) = self.sources(parcel, target, left.is_none()).await? else { return Ok(0) };
         let rows = u32::try_from(sources.len()).unwrap_or(u32::MAX);
-        // What a former owner had written that it would send.
-        let mut may_be_known = left.is_some();
+        // What a former owner had begun to send.
+        let may_be_known = left.is_some();
         let mut split = match left {
             Some(split) => split,
             None => self.intend(parcel, Split::new(parcel.range.next, table, rows)).await?,
@@ -88,8 +89,8 @@ impl Splitter {
                     for range in ranges {
                         let part = RowSource::block(&self.schema, target, &sources[span(&range)]).ok_or(Stopped)?;
                         let token = format!("{}{}", parcel.token, Split::suffix(&range));
-                        let letter = Letter { block: &part, token: &token, may_be_known };
-                        if let Some(cause) = self.place(parcel, letter).await? {
+                        let mut letter = Letter::new(&part, &token, may_be_known);
+                        if let Some(cause) = self.place(parcel, &mut letter).await? {
                             causes.insert(range.start, cause);
                             refused.push(range.start);
                         }
@@ -101,17 +102,13 @@ impl Splitter {
                     let of: Vec<_> = list.iter().map(|row| (&sources[*row as usize], cause(row))).collect();
                     let block = RowSource::refused(&self.schema, target, &self.topic, parcel.tenure.partition, &of);
                     let token = format!("{}{}", parcel.token, split.divert_suffix());
-                    let letter = Letter { block: &block.ok_or(Stopped)?, token: &token, may_be_known };
-                    self.place_surely(parcel, letter).await?;
+                    let block = block.ok_or(Stopped)?;
+                    self.place_surely(parcel, Letter::new(&block, &token, may_be_known)).await?;
                 }
             }
             split = match split.after(rows, &refused) {
                 Next::Go(next) => next,
-                Next::Intend(next) => {
-                    let next = self.intend(parcel, next).await?;
-                    may_be_known = false;
-                    next
-                }
+                Next::Intend(next) => self.intend(parcel, next).await?,
                 Next::Done => return Ok(diverted),
             };
         }
@@ -127,7 +124,7 @@ impl Splitter {
     }
 
     /// Places a part; gives what the server said if it refuses the rows.
-    async fn place(&self, parcel: &Parcel, letter: Letter<'_>) -> Result<Option<String>, Stopped> {
+    async fn place(&self, parcel: &Parcel, letter: &mut Letter<'_>) -> Result<Option<String>, Stopped> {
         match self.writer.place(parcel.tenure, letter, &mut parcel.stop.clone()).await {
             Placing::Placed => Ok(None),
             Placing::Stopped => Err(Stopped),
@@ -136,9 +133,9 @@ impl Splitter {
     }
 
     /// Places a block that has no other place.
-    async fn place_surely(&self, parcel: &Parcel, letter: Letter<'_>) -> Result<(), Stopped> {
+    async fn place_surely(&self, parcel: &Parcel, mut letter: Letter<'_>) -> Result<(), Stopped> {
         for failures in 1.. {
-            if self.place(parcel, letter).await?.is_none() {
+            if self.place(parcel, &mut letter).await?.is_none() {
                 break;
             }
             unless_stopped(parcel, tokio::time::sleep(backoff(failures))).await?;
@@ -150,6 +147,7 @@ impl Splitter {
     /// no part of it may have been sent.
     async fn sources(&self, parcel: &Parcel, target: usize, is_whole: bool) -> Result<Option<Vec<RowSource>>, Stopped> {
         let (partition, range) = (parcel.tenure.partition, parcel.range);
+        let mut whole = Letter::new(&parcel.block, &parcel.token, parcel.may_be_known);
         loop {
             let (messages, schema) = (self.messages.clone(), self.schema.clone());
             let read = tokio::task::spawn_blocking(move || {
@@ -168,8 +166,7 @@ impl Splitter {
                                 told apart: it is held until the server takes it";
                     let found = format!("{} rows of {}", sources.len(), parcel.block.rows);
                     self.report.trouble("apart", what, &found);
-                    let letter = Letter { block: &parcel.block, token: &parcel.token, may_be_known: parcel.is_recut };
-                    if is_whole && self.place(parcel, letter).await?.is_none() {
+                    if is_whole && self.place(parcel, &mut whole).await?.is_none() {
                         return Ok(None);
                     }
                 }

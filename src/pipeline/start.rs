@@ -120,8 +120,8 @@ pub(super) async fn prepare(
         deduplication::may_look(&client, &schema).await.map_err(|error| {
             if error.is_fatal() {
                 Obstacle::Lasting(RunError::Deduplication(format!(
-                    "whether a block is there that the server was killed over can't be seen: {error}; grant SELECT as \
-                     ddl/roles/ingest.sql lists it"
+                    "whether a block is there of which the server knows the token can't be seen: {error}; grant SELECT and \
+                     CREATE TEMPORARY TABLE as ddl/roles/ingest.sql lists them"
                 )))
             } else {
                 Obstacle::Passing(error.to_string())

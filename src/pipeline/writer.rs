@@ -5,7 +5,6 @@
 //! refused for its own rows is handed on to be taken apart.
 
 use std::{
-    borrow::Cow,
     collections::HashMap,
     fmt,
     future::Future,
@@ -23,6 +22,7 @@ use super::{
     budget::Share,
     event::{Event, Events},
     gate::{Gate, Pass},
+    letter::Letter,
     pace::Pace,
     proof::Proof,
     report::Report,
@@ -37,10 +37,6 @@ const STARVED: Duration = Duration::from_secs(600);
 /// Blocks up to this are not made smaller for want of memory.
 const SMALL: u64 = 4096;
 
-/// How often a block that is acknowledged and not there gets another token. More than once only if the server is killed in
-/// the same moment again, or if rows leave the table as soon as they come.
-const RENEWALS: u32 = 3;
-
 /// Where blocks go.
 pub(super) trait Sink: Send + Sync + 'static {
     /// Sends one block as one INSERT and waits for the answer. A block of the same token is placed once.
@@ -51,8 +47,7 @@ pub(super) trait Sink: Send + Sync + 'static {
         proof: &'a Arc<Proof>,
     ) -> Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
 
-    /// Whether the block is there, once it was acknowledged: a server that was killed may know the token of a block that it
-    /// doesn't have, and drops it for that when it comes again.
+    /// Whether the block is there. Whoever may know the token of a block that it doesn't have looks; of others it is true.
     fn holds<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<bool, Refusal>> + Send + 'a>>;
 }
 
@@ -105,30 +100,12 @@ pub(super) struct Parcel {
     pub(super) block: Block,
     /// The name of the block, by which the server knows it when it comes again.
     pub(super) token: String,
-    /// A former owner may have sent it.
-    pub(super) is_recut: bool,
+    /// The server may have been given this token before, by a former owner or by this process.
+    pub(super) may_be_known: bool,
     /// Its bytes on the account, until it has left.
     pub(super) share: Share,
     /// Turns true when no further attempt may begin.
     pub(super) stop: watch::Receiver<bool>,
-}
-
-/// One block and its name.
-#[derive(Clone, Copy)]
-pub(super) struct Letter<'a> {
-    pub(super) block: &'a Block,
-    pub(super) token: &'a str,
-    /// The server may have been given this token before.
-    pub(super) may_be_known: bool,
-}
-
-/// What an acknowledged block is found to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// The server has it.
-    There,
-    /// It was dropped, and isn't there.
-    Missing,
 }
 
 /// What became of a block.
@@ -177,10 +154,11 @@ impl Writer {
     }
 
     /// Sends one parcel and tells the coordinator what became of it.
-    pub(super) async fn deliver(self: Arc<Self>, parcel: Parcel) {
-        let Parcel { tenure, batch, .. } = parcel;
-        let letter = Letter { block: &parcel.block, token: &parcel.token, may_be_known: parcel.is_recut };
-        let placing = self.place(tenure, letter, &mut parcel.stop.clone()).await;
+    pub(super) async fn deliver(self: Arc<Self>, mut parcel: Parcel) {
+        let Parcel { tenure, batch, may_be_known, .. } = parcel;
+        let mut letter = Letter::new(&parcel.block, &parcel.token, may_be_known);
+        let placing = self.place(tenure, &mut letter, &mut parcel.stop.clone()).await;
+        parcel.may_be_known = letter.may_be_known;
         let event = match placing {
             Placing::Refused(_) => Event::Refused(parcel),
             Placing::Placed | Placing::Stopped => {
@@ -195,14 +173,13 @@ impl Writer {
     }
 
     /// Sends one block until it is placed, or refused for its rows, or the partition goes.
-    ///
-    /// # Design
-    /// Once an attempt that knows its token has been acknowledged, no other attempt under this token can land any more. So if
-    /// the block isn't there then, it can be sent under another token, whoever else may still be at it.
-    pub(super) async fn place(&self, tenure: Tenure, letter: Letter<'_>, stop: &mut watch::Receiver<bool>) -> Placing {
-        let Letter { block, token, mut may_be_known } = letter;
-        let mut token = Cow::Borrowed(token);
-        let mut renewals = 0;
+    pub(super) async fn place(
+        &self,
+        tenure: Tenure,
+        letter: &mut Letter<'_>,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Placing {
+        let block = letter.block;
         let mut starved: Option<Time> = None;
         loop {
             let leave = tokio::select! {
@@ -211,16 +188,9 @@ impl Writer {
                 leave = self.leave(block) => leave,
             };
             // An attempt that has begun is finished: its answer is worth more than the time it takes.
-            match self.attempt(tenure, block, &token, may_be_known, leave).await {
-                Ok(Found::There) => return Placing::Placed,
-                Ok(Found::Missing) => {
-                    self.report.missing(tenure, block, renewals < RENEWALS);
-                    if renewals == RENEWALS {
-                        return Placing::Placed;
-                    }
-                    renewals += 1;
-                    token = Cow::Owned(format!("{}/again{renewals}", letter.token));
-                }
+            match self.attempt(tenure, letter, leave).await {
+                Ok(true) => return Placing::Placed,
+                Ok(false) => {}
                 Err(Refusal { about: About::Rows, cause }) => return Placing::Refused(cause),
                 Err(Refusal { about: About::Memory, cause }) if block.rows > SMALL => {
                     if starved.get_or_insert_with(Time::now).elapsed() >= STARVED {
@@ -228,35 +198,35 @@ impl Writer {
                     }
                 }
                 // What became of it may be unknown: from here on it is seen whether that changes.
-                Err(Refusal { about, .. }) => {
-                    starved = None;
-                    may_be_known |= about == About::Server;
-                }
+                Err(_) => starved = None,
             }
         }
     }
 
-    async fn attempt(
-        &self,
-        tenure: Tenure,
-        block: &Block,
-        token: &str,
-        may_be_known: bool,
-        leave: Leave<'_>,
-    ) -> Result<Found, Refusal> {
-        let begin = Instant::now();
-        let result = self.sink.insert(block, token, &self.proof).await.map(|()| Found::There);
+    /// One step towards having the block placed; says whether it is.
+    ///
+    /// # Design
+    /// The acknowledgement of a token that may have been known stands for nothing, since a server that has the token alone drops
+    /// the block. So it is looked for. Once a token is acknowledged no other attempt under it can land any more, so a block that
+    /// is missing then can be sent under another one, whoever else may still be at it. It is not looked for sooner, as
+    /// rows that are alike may be there from another block.
+    async fn attempt(&self, tenure: Tenure, letter: &mut Letter<'_>, leave: Leave<'_>) -> Result<bool, Refusal> {
+        let block = letter.block;
+        let result = if letter.is_acknowledged {
+            self.sink.holds(block).await.map(|holds| {
+                let renewed = !holds && letter.renew();
+                if !holds {
+                    self.report.missing(tenure, block, renewed);
+                }
+                !renewed
+            })
+        } else {
+            self.insert(letter).await
+        };
         if result.is_err() && !self.proof.holds() {
             // It may have been broken off on this side: that says nothing of the server.
             return result;
         }
-        self.report.insert(block, begin.elapsed(), result.as_ref().err().map(|refusal| refusal.about));
-        let result = match result {
-            Ok(_) if may_be_known => {
-                self.sink.holds(block).await.map(|holds| if holds { Found::There } else { Found::Missing })
-            }
-            result => result,
-        };
         match &result {
             Ok(_) => {
                 leave.server.succeeded();
@@ -288,6 +258,20 @@ impl Writer {
             }
         }
         result
+    }
+
+    /// Sends a block; says whether it is placed beyond doubt.
+    async fn insert(&self, letter: &mut Letter<'_>) -> Result<bool, Refusal> {
+        let begin = Instant::now();
+        let result = self.sink.insert(letter.block, letter.token(), &self.proof).await;
+        let about = result.as_ref().err().map(|refusal| refusal.about);
+        if about.is_none() || self.proof.holds() {
+            self.report.insert(letter.block, begin.elapsed(), about);
+        }
+        letter.is_acknowledged = about.is_none();
+        // A server without memory may have noted the token before it found out.
+        letter.may_be_known |= matches!(about, Some(About::Server | About::Table | About::Memory));
+        result.map(|()| !letter.may_be_known)
     }
 
     /// Waits for a slot and for both gates.

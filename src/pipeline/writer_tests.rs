@@ -11,7 +11,11 @@ use super::{
     super::{budget::Budget, fake::Server},
     *,
 };
-use crate::{http::Health, lane::Target, telemetry::Telemetry};
+use crate::{
+    http::Health,
+    lane::{Identity, Target},
+    telemetry::Telemetry,
+};
 
 struct Bench {
     writer: Arc<Writer>,
@@ -41,14 +45,15 @@ impl Bench {
     }
 
     fn parcel(&self, table: &str, batch: u64, rows: u64) -> Parcel {
-        let target = Arc::new(Target { table: table.into(), epoch: None, columns: Vec::new(), telling: Vec::new() });
+        let target =
+            Arc::new(Target { table: table.into(), epoch: None, columns: Vec::new(), identity: Identity::default() });
         let body = Bytes::from_static(b"block");
         Parcel {
             tenure: Tenure { partition: 0, generation: 1 },
             batch,
             range: Range { first: 0, next: 1 },
             token: format!("{table}/{batch}"),
-            is_recut: false,
+            may_be_known: false,
             share: self.budget.seal(body.len()),
             block: Block { target, rows, body, native_bytes: 5, sample: batch.to_le_bytes().to_vec().into() },
             stop: self.stop.subscribe(),
@@ -260,16 +265,56 @@ async fn a_block_whose_token_alone_survived_a_kill_is_sent_under_another() {
 
 #[tokio::test(start_paused = true)]
 async fn a_block_is_only_looked_for_if_its_token_may_be_known() {
-    let mut bench = Bench::new(1);
-    bench.send("t", 1);
-    bench.server.answer("t", Some(About::Table));
-    bench.send("t", 2);
-    sleep(HOUR).await;
-    bench.server.answer("t", None);
-    sleep(HOUR).await;
-    assert_eq!((bench.settled().len(), bench.server.looks()), (2, 0), "it was refused, so it can't be known");
+    for (about, looks) in [
+        (About::Server, 1),
+        // These are told of by a server that may have noted the token before it found out.
+        (About::Table, 1),
+        (About::Memory, 1),
+        (About::Schema, 0),
+        (About::Account, 0),
+    ] {
+        let mut bench = Bench::new(1);
+        bench.send("t", 1);
+        sleep(Duration::from_millis(1)).await;
+        bench.server.answer("t", Some(about));
+        bench.send("t", 2);
+        sleep(HOUR).await;
+        bench.server.answer("t", None);
+        sleep(HOUR).await;
+        assert_eq!((bench.settled().len(), bench.server.looks()), (2, looks), "{about:?}");
+        assert_eq!(bench.server.rows(), 20);
+    }
     // What a former owner may have sent, and did, is there.
-    let parcel = Parcel { is_recut: true, ..bench.parcel("t", 2, 10) };
+    let mut bench = Bench::new(1);
+    bench.send("t", 2);
+    sleep(Duration::from_millis(1)).await;
+    let parcel = Parcel { may_be_known: true, ..bench.parcel("t", 2, 10) };
     bench.writer.clone().deliver(parcel).await;
-    assert_eq!((bench.settled(), bench.server.looks(), bench.server.rows()), (vec![(2, true)], 1, 20));
+    assert_eq!((bench.settled(), bench.server.looks(), bench.server.rows()), (vec![(2, true), (2, true)], 1, 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_that_was_acknowledged_is_not_sent_again_while_it_can_not_be_looked_for() {
+    let mut bench = Bench::new(1);
+    bench.server.refuse_looks(true);
+    let parcel = Parcel { may_be_known: true, ..bench.parcel("t", 1, 10) };
+    let sending = tokio::spawn(bench.writer.clone().deliver(parcel));
+    sleep(HOUR).await;
+    assert!(!sending.is_finished() && bench.server.looks() > 100);
+    assert_eq!((bench.server.attempts("t"), bench.settled()), ((0, 1), vec![]));
+    bench.server.refuse_looks(false);
+    sleep(Duration::from_secs(15)).await;
+    assert_eq!((bench.server.attempts("t"), bench.settled()), ((0, 1), vec![(1, true)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_of_a_token_goes_with_a_refused_block() {
+    let mut bench = Bench::new(1);
+    bench.server.answer("t", Some(About::Server));
+    bench.send("t", 1);
+    sleep(HOUR).await;
+    bench.server.answer("t", Some(About::Rows));
+    sleep(HOUR).await;
+    let Ok(Event::Refused(parcel)) = bench.events.try_recv() else { panic!("not handed on") };
+    assert!(parcel.may_be_known);
 }

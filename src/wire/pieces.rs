@@ -249,6 +249,10 @@ fn confluent_payload(message: &[u8]) -> Option<usize> {
         return None;
     }
     let (count, mut at) = read_varint(message, 5).ok()?;
+    if count & 1 == 1 {
+        // Fewer than none.
+        return None;
+    }
     for _ in 0..(count >> 1) {
         at = read_varint(message, at).ok()?.1;
     }

@@ -157,9 +157,10 @@ async fn ingest(client: &Client, deployment: &Deployment) -> Result<(), String> 
         client.execute(&sql, &[]).await.map_err(|e| e.to_string())?;
     }
     for (position, target) in schema.targets().iter().enumerate() {
-        let columns: Vec<_> = target.telling.iter().map(|at| target.columns[*at].0.as_str()).collect();
-        let sought = Sought { table: &target.table, columns: &columns, row: &schema.empty_sample(position) };
-        assert!(!client.has_row(&sought).await.map_err(|e| e.to_string())?);
+        let columns: Vec<_> = target.identity.columns.iter().map(|column| target.name(*column)).collect();
+        let rows = schema.empty_sample(position);
+        let sought = Sought { table: &target.table, columns: &columns, selective: &[], rows: &rows, living: None };
+        assert_eq!(client.missing_rows(&sought).await.map_err(|e| e.to_string())?, 0);
     }
     let sql = format!("SELECT count() FROM `{}`.xtcp_ingest_probe", client.database());
     client.execute(&sql, &[]).await.map_err(|e| e.to_string())

@@ -62,9 +62,11 @@ fn a_confluent_header_is_read_when_asked_for() {
     assert_eq!(Pieces::confluent(&one).map(got).collect::<Vec<_>>(), [Got::Record(0, 3), Got::Record(1, 4)]);
     let indexes = [&[0, 0, 0, 0, 42, 4, 2, 0][..], &record(3)].concat();
     assert_eq!(Pieces::confluent(&indexes).map(got).collect::<Vec<_>>(), [Got::Record(0, 3)]);
-    let none = frame(&record(3));
-    let kind = CutKind::NoConfluentHeader;
-    assert_eq!(Pieces::confluent(&none).map(got).collect::<Vec<_>>(), [Got::Refused(kind, 0, none.len(), None)]);
+    let fewer_than_none = [&[0, 0, 0, 0, 42, 1][..], &record(3)].concat();
+    for none in [frame(&record(3)), fewer_than_none] {
+        let kind = CutKind::NoConfluentHeader;
+        assert_eq!(Pieces::confluent(&none).map(got).collect::<Vec<_>>(), [Got::Refused(kind, 0, none.len(), None)]);
+    }
 }
 
 #[test]
