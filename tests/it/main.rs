@@ -23,6 +23,7 @@ mod oracle;
 mod outage;
 mod pausing;
 mod platforms;
+mod presence;
 mod process;
 mod proxy;
 mod refusals;
