@@ -32,9 +32,9 @@ pub struct Block {
     pub body: Bytes,
     /// Their bytes before compression.
     pub native_bytes: u64,
-    /// Two rows or one, near its beginning and near its end, in the columns of [`Identity`]: Native blocks that are not
-    /// compressed. The server has the block if it has these rows. Of those that were to choose from they are the last to leave.
-    pub sample: Bytes,
+    /// A row of its first section and, if it has more, one of its last, in the columns of [`Identity`]: a Native block each, not
+    /// compressed. The server has the block if it has these rows. Of their sections they are the last to leave the table.
+    pub samples: Vec<Bytes>,
 }
 
 /// A table and the columns that its blocks carry.
@@ -55,7 +55,7 @@ pub struct Target {
 pub struct Identity {
     /// Numbers, and what the table is sorted by.
     pub columns: Vec<usize>,
-    /// Those of them by which few rows remain: what the table is sorted by, or something as good.
+    /// Those of them by which few rows remain, where the table is sorted by something else.
     pub selective: Vec<usize>,
     /// The one by which rows leave the table.
     pub leaves_by: Option<usize>,

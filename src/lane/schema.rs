@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+
 use super::{Identity, Target, divert, plan::Plan};
 use crate::{
     block::{Columns, Shape, Tile, sample},
@@ -66,7 +68,7 @@ impl Schema {
                 let columns: Vec<_> = epoch.columns.iter().map(|c| (c.name.as_str(), &c.column_type)).collect();
                 let key: Vec<_> = epoch.table.order_by.iter().map(String::as_str).collect();
                 let leaves_by = epoch.table.ttl.as_ref().map(|ttl| ttl.column.as_str());
-                let identity = identity(&columns, &key, &key, leaves_by);
+                let identity = identity(&columns, &key, &[], leaves_by);
                 let table = TablePlan::new(&epoch.table.name, Some(epoch.number), &columns, identity);
                 let layouts = epoch.layouts.iter().map(|layout| Plan::new(epoch, layout, &table.shape)).collect();
                 EpochPlan { table, layouts }
@@ -126,11 +128,11 @@ impl Schema {
         &self.table(target).shape
     }
 
-    /// A [`super::Block::sample`] without a row, for the table at that position.
+    /// One of [`super::Block::samples`] without a row, for the table at that position.
     #[must_use]
-    pub fn empty_sample(&self, target: usize) -> Vec<u8> {
+    pub fn empty_sample(&self, target: usize) -> Bytes {
         let TablePlan { shape, target } = self.table(target);
-        sample(shape, &Columns::new(shape), &target.identity.columns, None)
+        sample(shape, &Columns::new(shape), &target.identity.columns, None).into()
     }
 
     pub(super) fn table(&self, target: usize) -> &TablePlan {

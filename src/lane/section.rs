@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{Block, Target, schema::TablePlan};
 use crate::block::{Columns, Encoded, make_room, sample};
 
@@ -13,8 +15,8 @@ use crate::block::{Columns, Encoded, make_room, sample};
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     rows: u64,
-    /// See [`Block::sample`]: of the first section, and of the last one if there are more.
-    samples: [Vec<u8>; 2],
+    /// See [`Block::samples`].
+    samples: Vec<Bytes>,
     encoded: Encoded,
 }
 
@@ -22,7 +24,8 @@ impl Sections {
     /// Adds the rows of `columns`, one at least, sealed as `section`.
     pub(super) fn push(&mut self, table: &TablePlan, columns: &Columns, section: Encoded) {
         let identity = &table.target.identity;
-        self.samples[usize::from(self.rows > 0)] = sample(&table.shape, columns, &identity.columns, identity.leaves_by);
+        self.samples.truncate(1);
+        self.samples.push(sample(&table.shape, columns, &identity.columns, identity.leaves_by).into());
         self.rows += columns.rows() as u64;
         self.encoded.native_bytes += section.native_bytes;
         let body = &mut self.encoded.body;
@@ -54,13 +57,7 @@ impl Sections {
         let Self { rows, samples, encoded: Encoded { mut body, native_bytes } } = self;
         // It may wait for its turn for long: what was reserved in vain goes back.
         body.shrink_to_fit();
-        let block = || Block {
-            target: Arc::clone(target),
-            rows,
-            body: body.into(),
-            native_bytes,
-            sample: samples.concat().into(),
-        };
+        let block = || Block { target: Arc::clone(target), rows, body: body.into(), native_bytes, samples };
         (rows > 0).then(block)
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn check(client: &Client, tables: &[&str], load: Load) -> Resul
 /// The server can't be asked, or doesn't let the account.
 pub(super) async fn may_look(client: &Client, schema: &Schema) -> Result<(), Error> {
     for (position, target) in schema.targets().iter().enumerate() {
-        match is_there(client, target, &schema.empty_sample(position)).await {
+        match is_there(client, target, &[schema.empty_sample(position)]).await {
             // One that is not as declared is waited for elsewhere.
             Err(error) if error.class() == Class::Schema => {}
             answer => drop(answer?),

@@ -230,7 +230,7 @@ impl Sink for Server {
             answers.attempts.push((block.target.table.clone(), block.rows, refusal.is_none()));
             if refusal.is_none() && answers.tokens.insert(token.to_owned()) {
                 *answers.rows.entry(block.target.table.clone()).or_default() += block.rows;
-                answers.there.insert((block.target.table.clone(), block.sample.to_vec()));
+                answers.there.insert((block.target.table.clone(), block.samples.concat()));
             }
             match refusal {
                 None => Ok(()),
@@ -246,7 +246,7 @@ impl Sink for Server {
             if answers.refuses_looks {
                 return Err(Refusal { about: About::Table, cause: "as told".into() });
             }
-            Ok(answers.there.contains(&(block.target.table.clone(), block.sample.to_vec())))
+            Ok(answers.there.contains(&(block.target.table.clone(), block.samples.concat())))
         })
     }
 }

@@ -5,18 +5,20 @@
 //! memory or disk ends, in between has the one without the other. So where that may have happened its word is not taken for
 //! it. Replicated tables write both in one step.
 
+use bytes::Bytes;
+
 use crate::{
     bootstrap::Clauses,
     clickhouse::{Client, Error, Sought},
     lane::Target,
 };
 
-/// Whether the table has all rows of `sample`, a [`crate::lane::Block::sample`], that it hasn't let go for their age. True for
-/// tables whose word is taken.
+/// Whether the table has all rows of `samples`, as [`crate::lane::Block::samples`], that it hasn't let go for their age. True
+/// for tables whose word is taken.
 ///
 /// # Errors
 /// When the server can't be asked, or doesn't say.
-pub(super) async fn is_there(client: &Client, target: &Target, sample: &[u8]) -> Result<bool, Error> {
+pub(super) async fn is_there(client: &Client, target: &Target, samples: &[Bytes]) -> Result<bool, Error> {
     let Some(clauses) = client.engine(&target.table).await?.map(|engine| Clauses::parse(&engine)) else {
         return Ok(true);
     };
@@ -26,15 +28,22 @@ pub(super) async fn is_there(client: &Client, target: &Target, sample: &[u8]) ->
     }
     let identity = &target.identity;
     let names = |columns: &[usize]| columns.iter().map(|column| target.name(*column)).collect::<Vec<_>>();
+    let (columns, selective) = (names(&identity.columns), names(&identity.selective));
     let living = identity.leaves_by.and_then(|column| living(&clauses.ttl, target.name(column)));
-    let sought = Sought {
-        table: &target.table,
-        columns: &names(&identity.columns),
-        selective: &names(&identity.selective),
-        rows: sample,
-        living: living.as_deref(),
-    };
-    Ok(client.missing_rows(&sought).await? == 0)
+    for row in samples {
+        let sought = Sought { table: &target.table, columns: &columns, selective: &selective, row };
+        if client.has_row(&sought).await? {
+            continue;
+        }
+        let is_asked_for = match &living {
+            None => true,
+            Some(living) => client.is_true_of(row, living).await?,
+        };
+        if is_asked_for {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What is true of a row that a table with this TTL has kept. `None` if none has left for its age, or the TTL is another one

@@ -35,7 +35,7 @@ impl Sink for Client {
 
     fn holds<'a>(&'a self, block: &'a Block) -> Pin<Box<dyn Future<Output = Result<bool, Refusal>> + Send + 'a>> {
         Box::pin(async move {
-            is_there(self, &block.target, &block.sample).await.map_err(|error| {
+            is_there(self, &block.target, &block.samples).await.map_err(|error| {
                 let about = match about(&error) {
                     // Whatever is amiss with the question, it is no block; and one that takes long says nothing of inserts.
                     About::Rows | About::Memory => About::Table,

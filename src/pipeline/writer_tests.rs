@@ -55,7 +55,7 @@ impl Bench {
             token: format!("{table}/{batch}"),
             may_be_known: false,
             share: self.budget.seal(body.len()),
-            block: Block { target, rows, body, native_bytes: 5, sample: batch.to_le_bytes().to_vec().into() },
+            block: Block { target, rows, body, native_bytes: 5, samples: vec![batch.to_le_bytes().to_vec().into()] },
             stop: self.stop.subscribe(),
         }
     }

@@ -158,9 +158,9 @@ async fn ingest(client: &Client, deployment: &Deployment) -> Result<(), String> 
     }
     for (position, target) in schema.targets().iter().enumerate() {
         let columns: Vec<_> = target.identity.columns.iter().map(|column| target.name(*column)).collect();
-        let rows = schema.empty_sample(position);
-        let sought = Sought { table: &target.table, columns: &columns, selective: &[], rows: &rows, living: None };
-        assert_eq!(client.missing_rows(&sought).await.map_err(|e| e.to_string())?, 0);
+        let row = schema.empty_sample(position);
+        let sought = Sought { table: &target.table, columns: &columns, selective: &[], row: &row };
+        assert!(!client.has_row(&sought).await.map_err(|e| e.to_string())?);
     }
     let sql = format!("SELECT count() FROM `{}`.xtcp_ingest_probe", client.database());
     client.execute(&sql, &[]).await.map_err(|e| e.to_string())
