@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 from .access import Accounts
 from .engine import Engine
@@ -13,6 +14,8 @@ from .spool import Spool
 from .statement import Runner
 
 _STOP_SECONDS = 20
+# A process that was killed may hold its port for a moment yet.
+_LISTEN_SECONDS = 10
 
 
 def main():
@@ -28,10 +31,7 @@ def main():
     parser.add_argument("--parallel", type=int, default=8, help="statements at a time; more wait")
     arguments = parser.parse_args()
 
-    try:
-        server = Server(("127.0.0.1", arguments.port), arguments.name)
-    except OSError as error:
-        sys.exit(f"cannot listen on 127.0.0.1:{arguments.port}: {error.strerror}")
+    server = _listen(arguments.port, arguments.name)
     accounts = Accounts(arguments.accounts)
     os.makedirs(arguments.data, exist_ok=True)
     # The engine leaves files of its own where it runs.
@@ -60,6 +60,17 @@ def main():
     print("stopped" if idle else "stopped with requests in work", file=sys.stderr, flush=True)
     # Threads of idle connections and of the engine are not waited for.
     os._exit(0)
+
+
+def _listen(port, name):
+    end = time.monotonic() + _LISTEN_SECONDS
+    while True:
+        try:
+            return Server(("127.0.0.1", port), name)
+        except OSError as error:
+            if time.monotonic() > end:
+                sys.exit(f"cannot listen on 127.0.0.1:{port}: {error.strerror}")
+            time.sleep(0.1)
 
 
 main()
