@@ -162,6 +162,7 @@ mod tests {
         telemetry.closed(Closed::Age);
         telemetry.rebalance(Rebalance::Assigned);
         telemetry.takeover("expired", 3);
+        telemetry.missing("t");
         telemetry.lag(&topic, 0, 5);
         telemetry.committed(&topic, 0, 7);
         telemetry.ledger().open().settle(&Counts {
