@@ -124,8 +124,10 @@ def test_the_summary_ends_with_the_count():
                 strikes=Counter(kill_ingest=11),
                 peaks_mib={"member 1": 50},
                 seconds=1,
+                missing=1,
             )
         )
     text = summary.text()
     assert text.endswith("\n2 passed, 1 failed") and "failed seeds            2\n" in text
     assert "3 runs, 33 strikes, 11 or more in each run" in text
+    assert "torn and sent again     3\n" in text
