@@ -1,4 +1,4 @@
-//! Rows of a block, to ask a server for them.
+//! A row of a block, to ask a server for it.
 
 use super::{Cell, Columns, Shape, Slot};
 use crate::wire::read_varint;
@@ -7,8 +7,8 @@ use crate::wire::read_varint;
 const PLAIN: &str = "String";
 
 /// One row of `columns`, or none if there is none, as a Native block that holds the columns of the positions in `which`. It is
-/// not compressed, and may stand behind another one. The row is the first of those that have the most in `latest`, a column of
-/// eight signed or four unsigned bytes; without that it is the first of all.
+/// not compressed. The row is the first of those that have the most in `latest`, a column of eight signed or four unsigned
+/// bytes; without that it is the first of all.
 ///
 /// # Panics
 /// If a position is no column of `shape`.

@@ -12,6 +12,7 @@ use super::{
     Error,
     error::{Kind, shortened},
     hosts::{Host, Hosts},
+    quoted,
 };
 use crate::config;
 
@@ -107,6 +108,12 @@ impl Client {
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database
+    }
+
+    /// The full name of a table of that database, ready to stand in a statement.
+    #[must_use]
+    pub fn table(&self, name: &str) -> String {
+        format!("{}.{}", quoted(&self.database), quoted(name))
     }
 
     /// Whether the server answers and takes the credentials.

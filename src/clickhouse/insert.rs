@@ -56,7 +56,7 @@ impl Client {
 
     async fn insert_body(&self, insert: &Insert<'_>, body: reqwest::Body) -> Result<(), Error> {
         let columns: Vec<String> = insert.columns.iter().map(|name| quoted(name)).collect();
-        let table = format!("{}.{}", quoted(self.database()), quoted(insert.table));
+        let table = self.table(insert.table);
         let statement = format!("INSERT INTO {table} ({}) FORMAT Native", columns.join(", "));
         let mut arguments = vec![("query", statement.as_str())];
         let given = |name: &str| insert.settings.iter().chain(SETTINGS).any(|(other, _)| *other == name);

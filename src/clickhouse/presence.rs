@@ -42,7 +42,7 @@ impl Client {
     /// # Errors
     /// When the server can't be asked, or doesn't say.
     pub async fn has_row(&self, sought: &Sought<'_>) -> Result<bool, Error> {
-        let table = format!("{}.{}", quoted(self.database()), quoted(sought.table));
+        let table = self.table(sought.table);
         let row = literal_of(sought.row);
         let columns = sought.columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let narrow = |name: &&str| format!("{0} IN (SELECT {0} FROM {row}) AND ", quoted(name));
@@ -50,7 +50,7 @@ impl Client {
         let select =
             format!("SELECT 1 FROM {table} WHERE {narrowed}({columns}) IN (SELECT {columns} FROM {row}) LIMIT 1");
         let shown = format!("SELECT 1 FROM {table} WHERE ({} columns) IN (a row) LIMIT 1", sought.columns.len());
-        Ok(!self.select(&select, &shown).await?.is_empty())
+        Ok(!self.select(select, &shown).await?.is_empty())
     }
 
     /// Whether a condition, an expression of SQL over the row's columns, is true of a row, a Native block.
@@ -60,17 +60,17 @@ impl Client {
     pub async fn is_true_of(&self, row: &[u8], condition: &str) -> Result<bool, Error> {
         let select = format!("SELECT 1 FROM {} WHERE {condition}", literal_of(row));
         let shown = format!("SELECT 1 FROM a row WHERE {condition}");
-        Ok(!self.select(&select, &shown).await?.is_empty())
+        Ok(!self.select(select, &shown).await?.is_empty())
     }
 
-    async fn select(&self, select: &str, shown: &str) -> Result<Bytes, Error> {
+    async fn select(&self, select: String, shown: &str) -> Result<Bytes, Error> {
         let length = (2 * select.len()).to_string();
         let mut arguments = SETTINGS.to_vec();
         if select.len() > SHORT {
             arguments.push(("max_query_size", &length));
         }
         let timeout = self.insert_timeout;
-        let request = Request { statement: shown, arguments: &arguments, body: select.to_owned().into(), timeout };
+        let request = Request { statement: shown, arguments: &arguments, body: select.into(), timeout };
         match self.send(request).await? {
             reply if matches!(reply.trim_ascii(), b"" | b"1") => Ok(reply),
             reply => Err(self.odd_reply(shown, format!("`{}`", String::from_utf8_lossy(&reply)))),

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::{
     block::FrameWriter,
     bootstrap::{Catalogue, LiveTable},
-    clickhouse::{Class, Client, Error, Insert, quoted},
+    clickhouse::{Class, Client, Error, Insert},
     delivery::AHEAD,
     lane::Schema,
 };
@@ -169,7 +169,7 @@ async fn count(client: &Client, probe: u64) -> Result<u64, Error> {
     struct Rows {
         rows: u64,
     }
-    let table = format!("{}.{}", quoted(client.database()), quoted(PROBE));
+    let table = client.table(PROBE);
     let sql = format!("SELECT count() AS rows FROM {table} WHERE probe = {probe}");
     Ok(client.query::<Rows>(&sql, &[]).await?.first().map_or(0, |row| row.rows))
 }

@@ -118,14 +118,8 @@ pub(super) async fn prepare(
     let Some(watermarks) = watermarks.await? else { return Ok(None) };
     let may_look = wait_for(&server, &health.clickhouse, || async {
         deduplication::may_look(&client, &schema).await.map_err(|error| {
-            if error.is_fatal() {
-                Obstacle::Lasting(RunError::Deduplication(format!(
-                    "whether a block is there of which the server knows the token can't be seen: {error}; grant SELECT and \
-                     CREATE TEMPORARY TABLE as ddl/roles/ingest.sql lists them"
-                )))
-            } else {
-                Obstacle::Passing(error.to_string())
-            }
+            let what = "whether a block is there of which the server knows the token";
+            unseen(&error, what, "grant SELECT and CREATE TEMPORARY TABLE as ddl/roles/ingest.sql lists them")
         })
     });
     if unless(asked, may_look).await?.is_none() {
@@ -137,14 +131,13 @@ pub(super) async fn prepare(
         let load = Load { partitions: watermarks.len(), takeover, age: config.batch.age };
         let checked = wait_for(&server, &health.clickhouse, || async {
             deduplication::check(&client, &tables, load).await.map_err(|obstacle| match obstacle {
-                deduplication::Obstacle::Server(error) if error.is_fatal() => {
-                    Obstacle::Lasting(RunError::Deduplication(format!(
-                        "whether the server drops a block that comes again can't be seen: {error}; grant what docs/delivery.md \
-                         lists, or give `delivery = \"at_least_once\"`"
-                    )))
+                deduplication::Obstacle::Server(error) => {
+                    let advice = "grant what docs/delivery.md lists, or give `delivery = \"at_least_once\"`";
+                    unseen(&error, "whether the server drops a block that comes again", advice)
                 }
-                deduplication::Obstacle::Server(error) => Obstacle::Passing(error.to_string()),
-                unfit @ deduplication::Obstacle::Unfit(_) => Obstacle::Lasting(RunError::Deduplication(unfit.to_string())),
+                unfit @ deduplication::Obstacle::Unfit(_) => {
+                    Obstacle::Lasting(RunError::Deduplication(unfit.to_string()))
+                }
             })
         });
         if unless(asked, checked).await?.is_none() {
@@ -152,6 +145,15 @@ pub(super) async fn prepare(
         }
     }
     Ok(Some(Start { schema, client, admin, watermarks }))
+}
+
+/// Something could not be asked of the server. No waiting mends it if the account isn't let.
+fn unseen(error: &clickhouse::Error, what: &str, advice: &str) -> Obstacle {
+    if error.is_fatal() {
+        Obstacle::Lasting(RunError::Deduplication(format!("{what} can't be seen: {error}; {advice}")))
+    } else {
+        Obstacle::Passing(error.to_string())
+    }
 }
 
 /// Waits for something that may be given up at any moment, unless it is asked to end before.

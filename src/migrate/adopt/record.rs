@@ -9,7 +9,7 @@ use serde_json::json;
 use super::steps::{How, Part};
 use crate::{
     bootstrap::{Definitions, LEDGER, Platform},
-    clickhouse::{Client, Error, quoted},
+    clickhouse::{Client, Error},
 };
 
 /// Kinds of rows in the ledger that are about a takeover.
@@ -74,7 +74,7 @@ impl<'a> Record<'a> {
     pub fn new(client: &'a Client, definitions: &Definitions, platform: Platform, holder: &str) -> Self {
         let ledger = definitions.objects.iter().find(|object| object.entry.id.value == LEDGER);
         let name = &ledger.and_then(|ledger| definitions.table(ledger)).expect("there is a ledger").name;
-        let table = format!("{}.{}", quoted(client.database()), quoted(name));
+        let table = client.table(name);
         let release = definitions.manifest.release.clone();
         Self { client, table, release, platform, holder: holder.to_owned() }
     }

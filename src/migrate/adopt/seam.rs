@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::record::Moment;
 use crate::{
     bootstrap::Definitions,
-    clickhouse::{Client, Error, quoted},
+    clickhouse::{Client, Error},
     config::Framing,
     kafka::{self, Fetched, Fetcher},
     lane::{Decoder, Lane, Message, Schema},
@@ -28,7 +28,7 @@ pub async fn counts(client: &Client, definitions: &Definitions) -> Result<BTreeM
     let epochs = definitions.registry.epochs().iter().map(|epoch| &epoch.table.name);
     let mut counts = BTreeMap::new();
     for table in epochs.chain([&definitions.errors().name]) {
-        let name = format!("{}.{}", quoted(client.database()), quoted(table));
+        let name = client.table(table);
         let rows: Vec<Count> = client.query(&format!("SELECT count() AS n FROM {name}"), &[]).await?;
         counts.insert(table.clone(), rows.first().map_or(0, |row| row.n));
     }

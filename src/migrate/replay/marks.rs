@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Diverted;
 use crate::{
     bootstrap::{Catalogue, Definitions, Parameters, Platform},
-    clickhouse::{Client, Error, quoted},
+    clickhouse::{Client, Error},
     epoch::{PlainTable, load},
     lane::Reason,
     tree::{File, Report},
@@ -52,7 +52,7 @@ impl<'a> Marks<'a> {
     }
 
     fn quoted(&self) -> String {
-        format!("{}.{}", quoted(self.client.database()), quoted(&self.table.table.name))
+        self.client.table(&self.table.table.name)
     }
 
     /// Whether the table is there; without it nothing was replayed yet.
