@@ -98,6 +98,10 @@ fn pump(from: &TcpStream, to: &TcpStream, mode: &Arc<AtomicU8>, requests: Option
             while requests.is_none() && mode.load(Ordering::SeqCst) == Mode::Silent as u8 {
                 thread::sleep(Duration::from_millis(20));
             }
+            // An answer held back until now must not slip out between the mode's change and the closing of its connection.
+            if mode.load(Ordering::SeqCst) == Mode::Away as u8 {
+                break;
+            }
             if to.write_all(&buffer[..read]).is_err() {
                 break;
             }
