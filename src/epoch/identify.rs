@@ -1,7 +1,7 @@
 //! Which epoch and layout is this record?
 
 use super::{Epoch, Layout, Registry, SCHEMA_VERSION};
-use crate::wire::{Cursor, Fault, Value};
+use crate::wire::{Cursor, Fault, RawField, Value};
 
 /// What a look through a whole record tells of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,23 @@ impl Registry {
     /// # Errors
     /// The first place where the record is no protobuf.
     pub fn identify(&self, record: &[u8]) -> Result<Identity, Unidentified> {
+        self.identify_with(record, |_| ())
+    }
+
+    /// As [`Registry::identify`], for one who wants to see the fields that are read for it.
+    ///
+    /// # Errors
+    /// The same.
+    #[inline]
+    pub fn identify_with<'r>(
+        &self,
+        record: &'r [u8],
+        mut see: impl FnMut(&RawField<'r>),
+    ) -> Result<Identity, Unidentified> {
         let mut schema_version = 0u32;
         for field in Cursor::new(record) {
             let field = field.map_err(|fault| Unidentified { fault, schema_version })?;
+            see(&field);
             if let (SCHEMA_VERSION, Value::Varint(value)) = (field.number, field.value) {
                 schema_version = value as u32;
             }

@@ -1,7 +1,7 @@
 //! One record into one row, with every check: what is wrong is named.
 
 use super::{
-    plan::{NONE, Op, Plan},
+    plan::{Op, Plan},
     read::{Read, Unplaceable},
 };
 use crate::{
@@ -36,7 +36,7 @@ impl Scratch {
 /// Why a record of a known layout can't be placed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Refused {
-    /// The field came with another wire type.
+    /// The field at byte `at` of the message came with another wire type.
     WireType { number: u32, column: Option<usize>, found: u8, expected: u8, at: usize },
     /// The field's value can't be stored.
     Value { number: u32, column: usize, why: Unplaceable },
@@ -59,13 +59,12 @@ impl Row<'_> {
         }
         for field in Cursor::starting_at(&message[..end], at) {
             let Ok(field) = field else { return false };
-            match self.plan.find(field.number) {
-                NONE => self.scratch.unknown.push(field.number),
-                op => {
-                    let op = self.plan.ops[usize::from(op)];
+            match self.plan.op_of(field.number) {
+                None => self.scratch.unknown.push(field.number),
+                Some(op) => {
                     let other_epoch = matches!((op.read, field.value),
                         (Read::Version, Value::Varint(version)) if version as u32 != self.plan.schema_version);
-                    if other_epoch || self.place(&op, &field, message, |_, _| false).is_err() {
+                    if other_epoch || self.place(op, &field, message, |_, _| false).is_err() {
                         return false;
                     }
                     *seen |= op.sign;
@@ -138,51 +137,93 @@ impl Row<'_> {
         end: usize,
     ) -> Result<(), Refused> {
         self.scratch.reset(self.plan.texts);
-        judge(self.plan, &message[..end], start, |op, field| match op {
-            Some(op) => {
-                self.place(op, field, message, |column, number| has_label(&columns[column].column_type, number))
+        let mut verdict = Verdict::default();
+        for field in Cursor::starting_at(&message[..end], start).flatten() {
+            let op = self.plan.op_of(field.number);
+            let placed = match op {
+                Some(op) => {
+                    self.place(op, &field, message, |column, number| has_label(&columns[column].column_type, number))
+                }
+                None => {
+                    self.scratch.unknown.push(field.number);
+                    Ok(())
+                }
+            };
+            verdict.note(field.number, placed);
+            if verdict.is_final() {
+                break;
             }
-            None => {
-                self.scratch.unknown.push(field.number);
-                Ok(())
-            }
-        })
+        }
+        verdict.refused().map_or(Ok(()), Err)
     }
 }
 
-/// What [`Row::careful`] would say of a record, told without writing anything.
-///
-/// # Errors
-/// The same.
-pub(super) fn look(plan: &Plan, columns: &[Column], message: &[u8], start: usize, end: usize) -> Result<(), Refused> {
-    judge(plan, &message[..end], start, |op, field| match op {
-        Some(op) => bits(op, field, |column, number| has_label(&columns[column].column_type, number)).map(|_| ()),
-        None => Ok(()),
-    })
+/// What [`Row::careful`] would say of a record, told without writing anything and field by field, so that one walk through the
+/// record is enough for this and for what else has to be known of it.
+#[derive(Debug)]
+pub(super) struct Look<'a> {
+    plan: &'a Plan,
+    columns: &'a [Column],
+    verdict: Verdict,
 }
 
-/// Has `take` take in every field, with the step that the layout has for it, and says whether all of them can be placed.
-fn judge(
-    plan: &Plan,
-    message: &[u8],
-    start: usize,
-    mut take: impl FnMut(Option<&Op>, &RawField<'_>) -> Result<(), Refused>,
-) -> Result<(), Refused> {
-    // The last value of a field counts, so a value that can't be stored is forgiven if another follows.
-    let mut unplaceable: Vec<Refused> = Vec::new();
-    for field in Cursor::starting_at(message, start).flatten() {
-        let found = plan.find(field.number);
-        let op = (found != NONE).then(|| &plan.ops[usize::from(found)]);
-        unplaceable.retain(|refused| !matches!(refused, Refused::Value { number, .. } if *number == field.number));
-        match take(op, &field) {
+impl<'a> Look<'a> {
+    /// Before the first field of a record that is taken to have the plan's layout.
+    pub(super) fn new(plan: &'a Plan, columns: &'a [Column]) -> Self {
+        Self { plan, columns, verdict: Verdict::default() }
+    }
+
+    /// Looks at the next field of the record.
+    #[inline]
+    pub(super) fn take(&mut self, field: &RawField<'_>) {
+        if self.verdict.is_final() {
+            return;
+        }
+        let label = |column: usize, number| has_label(&self.columns[column].column_type, number);
+        let bits = self.plan.op_of(field.number).map_or(Ok(None), |op| bits(op, field, label));
+        self.verdict.note(field.number, bits.map(drop));
+    }
+
+    /// Why the record, which starts at `record_at` of its message, can't be placed, now that all of its fields were taken.
+    pub(super) fn refused(&self, record_at: usize) -> Option<Refused> {
+        let mut refused = self.verdict.refused();
+        if let Some(Refused::WireType { at, .. }) = &mut refused {
+            *at += record_at;
+        }
+        refused
+    }
+}
+
+/// What is wrong with a record, as far as it has been read.
+#[derive(Debug, Default)]
+struct Verdict {
+    wire_type: Option<Refused>,
+    /// By field, in the order in which they came.
+    values: Vec<Refused>,
+}
+
+impl Verdict {
+    /// Takes note of a field. The last value of one counts, so a value that can't be stored is forgiven if another follows.
+    #[inline]
+    fn note(&mut self, field: u32, outcome: Result<(), Refused>) {
+        if !self.values.is_empty() {
+            self.values.retain(|refused| !matches!(refused, Refused::Value { number, .. } if *number == field));
+        }
+        match outcome {
             Ok(()) => {}
-            Err(refused @ Refused::Value { .. }) => unplaceable.push(refused),
-            Err(refused) => return Err(refused),
+            Err(refused @ Refused::Value { .. }) => self.values.push(refused),
+            Err(refused) => self.wire_type = Some(refused),
         }
     }
-    match unplaceable.first() {
-        Some(refused) => Err(*refused),
-        None => Ok(()),
+
+    /// Whether no field that follows can change it.
+    #[inline]
+    fn is_final(&self) -> bool {
+        self.wire_type.is_some()
+    }
+
+    fn refused(&self) -> Option<Refused> {
+        self.wire_type.or_else(|| self.values.first().copied())
     }
 }
 

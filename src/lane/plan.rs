@@ -169,6 +169,12 @@ impl Plan {
         &self.ops[index]
     }
 
+    /// The operation of a field, if the layout defines it.
+    #[inline]
+    pub(super) fn op_of(&self, number: u32) -> Option<&Op> {
+        self.ops.get(usize::from(self.find(number)))
+    }
+
     /// The position of the first operation of that field number or a higher one.
     pub(super) fn first_from(&self, number: u32) -> usize {
         self.ops.partition_point(|op| op.number < number)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Diverted, Lane, Message, Reason, Schema,
-    decode::{Row, Scratch, look},
+    decode::{Look, Row, Scratch},
     divert::{self, Explained},
     memory::Memory,
     varint::fast_pext,
@@ -220,7 +220,16 @@ impl<'a> Filling<'a> {
             error,
             raw,
         };
-        let piece = match schema.registry.identify(raw) {
+        // A record that will be diverted like those before it had better not be written first.
+        let guess = (self.decoder.diverted >= LOOK_FIRST).then(|| self.decoder.guess(raw)).flatten();
+        let plan = |place: Place| &schema.epochs[place.epoch].layouts[place.layout];
+        let mut look = guess.map(|place| Look::new(plan(place), &schema.registry.epochs()[place.epoch].columns));
+        let identified = schema.registry.identify_with(raw, |field| {
+            if let Some(look) = &mut look {
+                look.take(field);
+            }
+        });
+        let piece = match identified {
             Err(unidentified) => {
                 let fault = unidentified.fault;
                 let (kind, at) = (fault.kind, start + fault.at);
@@ -239,10 +248,7 @@ impl<'a> Filling<'a> {
                 }
                 Some(place) => {
                     let epoch = &schema.registry.epochs()[place.epoch];
-                    let plan = &schema.epochs[place.epoch].layouts[place.layout];
-                    let looks_first = self.decoder.diverted >= LOOK_FIRST;
-                    let mut refused =
-                        looks_first.then(|| look(plan, &epoch.columns, payload, start, end).err()).flatten();
+                    let mut refused = look.filter(|_| guess == Some(place)).and_then(|look| look.refused(start));
                     let placed = refused.is_none()
                         && self.attempt(place, payload, |row, _, _| {
                             refused = row.careful(&epoch.columns, payload, start, end).err();
