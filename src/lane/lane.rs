@@ -10,6 +10,10 @@ use crate::block::{Columns, Encoded, Shape, seal};
 /// compressed already.
 pub const SECTION_ROWS: usize = 4096;
 
+/// Bytes of a table's rows that are sealed though they are fewer: rows of the error table hold whole messages. Kept as they are
+/// they would take up the memory that all partitions share, and batches would be closed for it long before they are full.
+pub const SECTION_BYTES: usize = 4 << 20;
+
 /// The open batch of one partition: blocks per table, the offsets they cover, what was counted.
 #[derive(Debug)]
 pub struct Lane {
@@ -79,17 +83,19 @@ impl Lane {
         self.blocks[target].as_ref()
     }
 
-    /// Seals the rows of each table that has enough of them for a section. What was learned of where values lie in messages
-    /// is void from then on, so no message may be half in: it is called between two [`Lane::fill`].
+    /// Seals the rows of each table that has enough of them for a section, [`SECTION_ROWS`] or [`SECTION_BYTES`]. What was
+    /// learned of where values lie in messages is void from then on, so no message may be half in: it is called between two
+    /// [`Lane::fill`].
     pub fn seal_sections(&mut self) {
         self.seal_sections_with(SECTION_ROWS, seal);
     }
 
-    /// As [`Lane::seal_sections`], with each section made by `seal` from so many rows at least.
+    /// As [`Lane::seal_sections`], with so many rows being enough, and each section made by `seal`.
     pub fn seal_sections_with(&mut self, rows: usize, mut seal: impl FnMut(&Shape, &Columns) -> Encoded) {
         for (target, open) in self.blocks.iter_mut().enumerate() {
-            let Some(columns) = open.take_if(|columns| columns.rows() >= rows) else { continue };
             let table = self.schema.table(target);
+            let is_due = |columns: &Columns| columns.rows() >= rows || columns.bytes(&table.shape) >= SECTION_BYTES;
+            let Some(columns) = open.take_if(|columns| is_due(columns)) else { continue };
             self.sections[target].push(table, &columns, seal(&table.shape, &columns));
             self.schema.recycle(target, columns);
         }

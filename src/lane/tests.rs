@@ -250,3 +250,21 @@ fn unknown_fields_are_counted_however_many_there_are() {
         }
     }
 }
+
+/// Whole messages in the error table are sealed by their bytes, far fewer as they are than the rows of a section.
+#[test]
+fn large_rows_are_sealed_long_before_a_section_is_full_of_them() {
+    let garbage = vec![0xff; 64 << 10];
+    let mut decoder = Decoder::new(Arc::clone(schema()));
+    let mut lane = Lane::new(Arc::clone(schema()), Arc::from("xtcp"), 0);
+    let errors = schema().targets().len() - 1;
+    for offset in 0..300 {
+        lane.fill(&mut decoder).push(Message { offset, time_ms: None, payload: Some(&garbage) });
+        lane.seal_sections();
+        let open = lane.open(errors).map_or(0, |columns| columns.bytes(schema().shape(errors)));
+        assert!(open < lane::SECTION_BYTES, "{open} bytes are open at offset {offset}");
+    }
+    assert!(lane.reserved() < garbage.len() * 300 / 2, "{} bytes are reserved", lane.reserved());
+    assert_eq!(lane.rows(), 300);
+    assert_eq!(placed_and_diverted(&lane.close().expect("a batch")), (0, 300));
+}
