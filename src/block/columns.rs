@@ -171,7 +171,7 @@ impl Strings {
             // SAFETY: `SHORT` bytes are there to be read, by the condition, and after the one byte of length there is room for
             // as many, by `make_room`. What is copied beyond the value lies behind the new end.
             unsafe {
-                room[1..].as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(value.as_ptr(), SHORT);
+                room[1..].as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(source[start..].as_ptr(), SHORT);
                 data.set_len(filled + 1 + value.len());
             }
             return;

@@ -15,6 +15,9 @@ const ABSENT: u8 = if cfg!(test) { 2 } else { 64 };
 /// After so many lessons with one length, a field is expected to have it. A wrong guess costs more than some right ones save.
 const RUN: u8 = if cfg!(test) { 1 } else { 8 };
 
+/// Bytes of a key that are compared at most. Numbers from 2^25 on have longer ones: such a field has no step and is looked up.
+const KEY: usize = size_of::<u32>();
+
 /// The steps of one layout.
 #[derive(Debug)]
 pub(super) struct Steps {
@@ -32,7 +35,7 @@ pub(super) struct Steps {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Step {
-    /// The first bytes of the key, and which of their bits count.
+    /// The key, and which of its bits count.
     key: u32,
     key_mask: u32,
     /// Of the eight bytes from the key on: the bits that say where a varint ends, and how they stand if it is as long as it
@@ -93,7 +96,7 @@ impl Steps {
         self.first.clear();
         for (position, (op, learned)) in plan.ops.iter().zip(&self.learned).enumerate() {
             self.first.push(self.list.len() as u16);
-            if learned.absent < ABSENT {
+            if learned.absent < ABSENT && usize::from(op.key_len) <= KEY {
                 self.list.push(Step::new(position as u16, op, *learned));
             }
         }
@@ -151,7 +154,7 @@ impl Steps {
     #[inline]
     pub(super) fn from(&self, op: usize) -> Walk<'_> {
         let position = usize::from(self.first[op]);
-        Walk { at: &raw const self.list[position], steps: std::marker::PhantomData }
+        Walk { at: self.list[position..].as_ptr(), steps: std::marker::PhantomData }
     }
 }
 
@@ -193,7 +196,7 @@ impl Step {
         length: 0,
     };
 
-    /// Whether a key that starts with these four bytes is this field's.
+    /// Whether these four bytes start with this field's key.
     #[inline(always)]
     pub(super) const fn matches(&self, key: u32) -> bool {
         (key ^ self.key) & self.key_mask == 0
@@ -209,10 +212,6 @@ impl Step {
             shift: op.shift(),
             ..Self::END
         };
-        if op.key_len > 4 {
-            // Too long to be compared here, so it is looked up: this matches only number 0, which no field has.
-            (step.key, step.key_mask) = (0, 0xff);
-        }
         if op.kind == Kind::Varint {
             step.stops = 0x8080_8080_8080_8080 << key_bits;
             step.value = op.value;
