@@ -323,3 +323,62 @@ fn what_new_refuses_is_not_written() {
     let (code, said) = new(&["--rename", "tag=tags"]);
     assert!(code == Some(0) && said == "epoch 3 says what the .proto says: nothing to do\n", "{said}");
 }
+
+/// What programs read of `bench --json`, on messages as they come.
+#[test]
+fn bench_measures_whatever_a_file_holds() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = folder.path().join("messages");
+    let path = path.to_str().expect("a text");
+    let generated = |arguments: &[&str]| {
+        let output = xtcp_ingest(&[&["generate", "--rows", "600", "--out", path], arguments].concat(), &[]);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    };
+    let measured = || {
+        let measure = ["bench", path, "--json", "--seconds", "0.1", "--workers", "1", "--batch-bytes", "1MiB"];
+        let output = xtcp_ingest(&measure, &[]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let stages = report["stages"].as_array().expect("stages").clone();
+        for figure in stages
+            .iter()
+            .flat_map(|stage| [&stage["rows_per_second"], &stage["bytes_per_second"], &stage["ns_per_row"]])
+        {
+            assert!(figure.as_f64().is_some_and(|figure| figure > 0.0), "{report}");
+        }
+        assert_eq!(report["all_cores"]["threads"], 1);
+        let names: Vec<_> = stages.iter().map(|stage| stage["name"].as_str().expect("a name").to_owned()).collect();
+        (report, names.join(" "), text(&output.stderr).contains("are diverted, so that is what is measured"))
+    };
+    const ALL: &str = "decode_route_encode compress prost_decode";
+    for arguments in [
+        &["--mix", "e2=1", "--envelope", "1"][..],
+        &["--mix", "e2=60,legacy=40", "--envelope", "7"],
+        &["--faults", "all=1", "--oddities", "all=1", "--envelope", "20"],
+    ] {
+        generated(arguments);
+        let (report, names, warns) = measured();
+        assert_eq!((names.as_str(), warns), (ALL, false), "{arguments:?}");
+        assert!(report["ratio_to_prost"].as_f64().is_some_and(|ratio| ratio > 0.0), "{report}");
+        let faults = arguments.contains(&"--faults");
+        assert_eq!(report["diverted"].as_u64().is_some_and(|diverted| diverted > 0), faults, "{report}");
+        assert_eq!(
+            report["rows"].as_u64().zip(report["diverted"].as_u64()).map(|(rows, diverted)| rows - diverted),
+            Some(600)
+        );
+    }
+    // No frames at all: all of it is diverted, and said to be.
+    std::fs::write(path, [0xff; 100]).expect("written");
+    let (report, names, warns) = measured();
+    assert_eq!((names.as_str(), warns), ("decode_route_encode compress", true));
+    assert_eq!(
+        (&report["rows"], &report["diverted"], &report["ratio_to_prost"]),
+        (&1.into(), &1.into(), &serde_json::Value::Null)
+    );
+    for nothing in [&[][..], &[0, 0, 0]] {
+        std::fs::write(path, nothing).expect("written");
+        let output = xtcp_ingest(&["bench", path], &[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("there is nothing to measure"), "{}", text(&output.stderr));
+    }
+}

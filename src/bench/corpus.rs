@@ -1,54 +1,76 @@
 //! The messages to measure with.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use prost::Message as _;
 
-use crate::{proto::Envelope, wire::read_varint};
+use crate::{
+    block::Encoded,
+    lane::{Decoder, Lane, Message, Outcome, SECTION_ROWS, Schema},
+    proto::Envelope,
+    wire::read_varint,
+};
 
 /// Message values, and what there is to know of them before measuring.
 #[derive(Debug)]
 pub struct Corpus {
-    messages: Vec<Vec<u8>>,
+    messages: Vec<Bytes>,
+    /// Records that are placed and pieces that are diverted.
+    rows: u64,
+    diverted: u64,
     /// Positions of the messages that prost can decode as the newest epoch's types.
     comparable: Vec<usize>,
-    /// Records in those.
+    /// Records in those, as prost counts them.
     comparable_rows: u64,
+    /// Pieces of those that are diverted.
+    comparable_diverted: u64,
 }
 
 impl Corpus {
     /// A corpus of these message values. Empty ones are left out.
     #[must_use]
-    pub fn new(messages: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let messages: Vec<Vec<u8>> = messages.into_iter().filter(|message| !message.is_empty()).collect();
-        let mut corpus = Self { messages, comparable: Vec::new(), comparable_rows: 0 };
+    pub fn new(schema: &Arc<Schema>, messages: impl IntoIterator<Item = Bytes>) -> Self {
+        let messages: Vec<Bytes> = messages.into_iter().filter(|message| !message.is_empty()).collect();
+        let mut corpus =
+            Self { messages, rows: 0, diverted: 0, comparable: Vec::new(), comparable_rows: 0, comparable_diverted: 0 };
+        let mut decoder = Decoder::new(Arc::clone(schema));
+        let mut lane = Lane::new(Arc::clone(schema), Arc::from("bench"), 0);
         for (position, message) in corpus.messages.iter().enumerate() {
+            let mut diverted = 0;
+            let value = Message { offset: position as i64, time_ms: Some(0), payload: Some(message) };
+            lane.fill(&mut decoder).push_with(value, |outcome| {
+                corpus.rows += 1;
+                diverted += u64::from(outcome == Outcome::Diverted);
+            });
+            corpus.diverted += diverted;
             if let Some(rows) = prost_rows(message) {
                 corpus.comparable.push(position);
                 corpus.comparable_rows += rows;
+                corpus.comparable_diverted += diverted;
+            }
+            if lane.rows() >= SECTION_ROWS as u64 {
+                lane.close_with(|_, _| Encoded::default());
             }
         }
         corpus
     }
 
     /// The frames of a file, each a message of its own. From where the bytes are no frame on, the rest is one message.
-    #[must_use]
-    pub fn frames(mut bytes: &[u8]) -> Vec<Vec<u8>> {
-        let mut frames = Vec::new();
-        while !bytes.is_empty() {
-            let end = read_varint(bytes, 0)
+    pub fn frames(mut bytes: Bytes) -> impl Iterator<Item = Bytes> {
+        std::iter::from_fn(move || {
+            let end = read_varint(&bytes, 0)
                 .ok()
                 .and_then(|(length, start)| start.checked_add(usize::try_from(length).ok()?))
                 .filter(|end| *end <= bytes.len())
                 .unwrap_or(bytes.len());
-            let (frame, rest) = bytes.split_at(end);
-            frames.push(frame.to_vec());
-            bytes = rest;
-        }
-        frames
+            (end > 0).then(|| bytes.split_to(end))
+        })
     }
 
     /// The messages.
     #[must_use]
-    pub fn messages(&self) -> &[Vec<u8>] {
+    pub fn messages(&self) -> &[Bytes] {
         &self.messages
     }
 
@@ -56,6 +78,18 @@ impl Corpus {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.messages.iter().map(|message| message.len() as u64).sum()
+    }
+
+    /// Rows that come of all messages, the diverted pieces among them.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Diverted pieces.
+    #[must_use]
+    pub const fn diverted(&self) -> u64 {
+        self.diverted
     }
 
     /// The messages that prost can decode.
@@ -67,6 +101,13 @@ impl Corpus {
     #[must_use]
     pub const fn comparable_rows(&self) -> u64 {
         self.comparable_rows
+    }
+
+    /// Pieces of the messages that prost can decode and that are diverted all the same: more work than decoding them, which the
+    /// comparison holds against us.
+    #[must_use]
+    pub const fn comparable_diverted(&self) -> u64 {
+        self.comparable_diverted
     }
 
     /// Whether prost can decode every message.
@@ -84,4 +125,45 @@ fn prost_rows(message: &[u8]) -> Option<u64> {
         rows += Envelope::decode_length_delimited(&mut rest).ok()?.row.len() as u64;
     }
     Some(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Framing,
+        epoch::load,
+        fleet::{Fleet, Options, options},
+    };
+
+    #[test]
+    fn frames_are_all_of_a_file() {
+        let cut = |bytes: &'static [u8]| Corpus::frames(Bytes::from_static(bytes)).collect::<Vec<_>>();
+        assert_eq!(cut(b""), Vec::<Bytes>::new());
+        assert_eq!(cut(b"\x02ab\x00\x01c"), [&b"\x02ab"[..], b"\x00", b"\x01c"]);
+        assert_eq!(cut(b"\x02ab\x09cd"), [&b"\x02ab"[..], b"\x09cd"]);
+        assert_eq!(cut(b"\xff\xff"), [&b"\xff\xff"[..]]);
+    }
+
+    #[test]
+    fn what_prost_decodes_and_we_divert_is_counted() {
+        let registry = load::embedded().expect("the definitions");
+        let schema = Schema::new(&registry, "errors", Framing::Delimited);
+        let corpus = |fault: &str| {
+            let mut options = Options { rows: 200, mixed_every: 0, envelope: 10..=10, ..Options::default() };
+            options.mix = options::mix("e2=1").expect("a mix");
+            options.faults = options::faults(fault, 200, options::Carrier::File).expect("a fault");
+            let fleet = Fleet::new(options, &registry).expect("a fleet");
+            Corpus::new(&schema, fleet.filter_map(|message| message.payload).map(Bytes::from))
+        };
+        let good = corpus("");
+        assert_eq!((good.rows(), good.diverted(), good.comparable_rows()), (200, 0, 200));
+        assert!(good.is_comparable());
+        let unknown = corpus("future_epoch=3");
+        assert_eq!((unknown.rows(), unknown.diverted(), unknown.comparable_diverted()), (203, 3, 3));
+        assert!(unknown.is_comparable(), "prost knows nothing of epochs");
+        let broken = corpus("truncated_record=3");
+        assert_eq!((broken.diverted(), broken.comparable_diverted()), (3, 0));
+        assert!(!broken.is_comparable() && broken.comparable_rows() < 200);
+    }
 }

@@ -4,13 +4,16 @@
 //! what is shown is the median over the rounds.
 
 mod corpus;
+mod gather;
 mod report;
 mod stages;
 
 use std::{sync::Arc, thread, time::Duration};
 
 pub use corpus::Corpus;
+pub use gather::Gathering;
 pub use report::{Report, Stage};
+pub use stages::Full;
 
 use crate::lane::Schema;
 
@@ -19,8 +22,8 @@ use crate::lane::Schema;
 pub struct Options {
     /// How long to measure, all stages and rounds together, on one core and again on all.
     pub time: Duration,
-    /// Rows at which a batch is closed.
-    pub batch_rows: u64,
+    /// When a batch is closed.
+    pub full: Full,
     /// Threads of the run on all cores.
     pub threads: usize,
 }
@@ -34,7 +37,7 @@ const ROUNDS: usize = 3;
 /// If a thread can't be started.
 #[must_use]
 pub fn measure(schema: &Arc<Schema>, corpus: &Corpus, options: Options, mut progress: impl FnMut(f64)) -> Report {
-    let mut one = stages::Bench::new(schema, corpus, options.batch_rows);
+    let mut one = stages::Bench::new(schema, corpus, options.full);
     let _ = one.round();
     let mut rounds = Vec::new();
     let mut spent = Duration::ZERO;
@@ -72,7 +75,7 @@ fn at_once(schema: &Arc<Schema>, corpus: &Corpus, options: Options, threads: usi
     let start = std::sync::Barrier::new(threads);
     let per_thread = thread::scope(|scope| {
         let run = || {
-            let mut bench = stages::Bench::new(schema, corpus, options.batch_rows);
+            let mut bench = stages::Bench::new(schema, corpus, options.full);
             bench.whole();
             start.wait();
             let begin = std::time::Instant::now();

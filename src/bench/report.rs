@@ -26,6 +26,8 @@ pub struct Report {
     pub ratio_to_prost: Option<f64>,
     /// Messages that prost's newest types can't decode.
     pub not_for_prost: u64,
+    /// Diverted pieces of the messages that prost can decode.
+    pub comparable_diverted: u64,
     /// Threads of the run on all cores.
     pub threads: usize,
     /// Rows a second of all threads together, from message value to compressed block.
@@ -53,7 +55,9 @@ pub struct Stage {
 
 impl Report {
     pub(super) fn new(corpus: &Corpus, rounds: &[Round], threads: usize, passes: Passes) -> Self {
+        // The same in each round.
         let last = rounds.last().copied().unwrap_or_default();
+        let rows = corpus.rows();
         let comparable_bytes = corpus.comparable().map(|message| message.len() as u64).sum();
         let stage = |name, rows: u64, bytes: u64, time: &dyn Fn(&Round) -> f64| {
             let seconds = median(rounds.iter().map(time));
@@ -67,8 +71,8 @@ impl Report {
         };
         let bytes = corpus.bytes();
         let mut stages = vec![
-            stage("decode_route_encode", last.rows, bytes, &|round| round.encode.as_secs_f64()),
-            stage("compress", last.rows, bytes, &|round| round.compress.as_secs_f64()),
+            stage("decode_route_encode", rows, bytes, &|round| round.encode.as_secs_f64()),
+            stage("compress", rows, bytes, &|round| round.compress.as_secs_f64()),
         ];
         let mut ratio_to_prost = None;
         if corpus.comparable_rows() > 0 {
@@ -80,15 +84,16 @@ impl Report {
         Self {
             messages: corpus.messages().len() as u64,
             bytes,
-            rows: last.rows,
-            diverted: last.diverted,
+            rows,
+            diverted: corpus.diverted(),
             rounds: rounds.len(),
             stages,
             ratio_to_prost,
             not_for_prost: (corpus.messages().len() - corpus.comparable().count()) as u64,
+            comparable_diverted: corpus.comparable_diverted(),
             threads,
-            all_cores_rows_per_second: last.rows as f64 * threads as f64 / passes.together,
-            one_core_rows_per_second: last.rows as f64 / passes.alone,
+            all_cores_rows_per_second: rows as f64 * threads as f64 / passes.together,
+            one_core_rows_per_second: rows as f64 / passes.alone,
             native_bytes: last.native_bytes,
             packed_bytes: last.packed_bytes,
         }
@@ -120,6 +125,7 @@ impl Report {
             "stages": stages.collect::<Vec<_>>(),
             "ratio_to_prost": self.ratio_to_prost,
             "messages_not_for_prost": self.not_for_prost,
+            "diverted_beside_prost": self.comparable_diverted,
             "all_cores": {
                 "threads": self.threads,
                 "rows_per_second": self.all_cores_rows_per_second,
@@ -152,7 +158,7 @@ impl fmt::Display for Report {
             per_row(self.packed_bytes),
             self.rounds
         )?;
-        writeln!(f, "{:<22}{:>14}{:>12}{:>12}", "one core", "rows/s", "MB/s", "ns/row")?;
+        writeln!(f, "{:<22}{:>14}{:>12}{:>12}", "one core", "rows/s", "MB/s in", "ns/row")?;
         for stage in &self.stages {
             let megabytes = stage.bytes_per_second / 1e6;
             writeln!(
@@ -167,6 +173,9 @@ impl fmt::Display for Report {
         }
         if self.not_for_prost > 0 {
             write!(f, ", on the messages that prost can decode (not {} of them)", self.not_for_prost)?;
+        }
+        if self.comparable_diverted > 0 {
+            write!(f, "; {} of their records are diverted, which is more work", self.comparable_diverted)?;
         }
         writeln!(
             f,

@@ -11,14 +11,29 @@ use prost::Message as _;
 use super::Corpus;
 use crate::{
     block::{self, CHUNK, Columns, Encoded, FrameWriter, Shape, Sink, encode},
-    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES},
+    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES, TURN_MESSAGES},
     proto::Envelope,
 };
+
+/// When a batch is closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Full {
+    /// At so many rows over all tables.
+    pub rows: u64,
+    /// At so many bytes of columns before compression.
+    pub bytes: usize,
+}
+
+impl Full {
+    const fn is_reached(self, rows: u64, bytes: usize) -> bool {
+        rows >= self.rows || bytes >= self.bytes
+    }
+}
 
 /// One thread's tools.
 pub(super) struct Bench<'a> {
     corpus: &'a Corpus,
-    batch_rows: u64,
+    full: Full,
     decoder: Decoder,
     lane: Lane,
     chunk: Chunk,
@@ -35,10 +50,6 @@ pub(super) struct Round {
     pub prost: Duration,
     /// Message values to Native blocks, of those that prost can decode.
     pub comparable: Duration,
-    /// Rows, the diverted pieces among them.
-    pub rows: u64,
-    /// Diverted pieces.
-    pub diverted: u64,
     /// Bytes of the Native blocks.
     pub native_bytes: u64,
     /// Bytes of the frames.
@@ -52,43 +63,31 @@ impl Round {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(schema: &Arc<Schema>, corpus: &'a Corpus, batch_rows: u64) -> Self {
+    pub(super) fn new(schema: &Arc<Schema>, corpus: &'a Corpus, full: Full) -> Self {
         let decoder = Decoder::new(Arc::clone(schema));
         let lane = Lane::new(Arc::clone(schema), Arc::from("bench"), 0);
-        Self { corpus, batch_rows, decoder, lane, chunk: Chunk::default() }
+        Self { corpus, full, decoder, lane, chunk: Chunk::default() }
     }
 
     /// Every stage once.
     pub(super) fn round(&mut self) -> Round {
-        let mut round = Round::default();
         let corpus = self.corpus;
-        let mut messages = (0i64..).zip(corpus.messages().iter().map(Vec::as_slice)).peekable();
+        let mut round = Round::default();
         let mut native = Vec::new();
-        while messages.peek().is_some() {
+        let (mut compress, mut packed_bytes) = (Duration::ZERO, 0);
+        let all = corpus.messages().iter().map(|message| &message[..]);
+        round.encode = self.encode(all, |shape, columns| {
+            native.clear();
+            encode(shape, columns, &mut native);
             let begin = Instant::now();
-            self.fill(&mut messages);
-            round.encode += begin.elapsed();
-            let batch = self.seal(messages.peek().is_none(), |chunk, shape, columns| {
-                let begin = Instant::now();
-                encode(shape, columns, chunk);
-                round.encode += begin.elapsed();
-                native.clear();
-                encode(shape, columns, &mut native);
-                let begin = Instant::now();
-                let mut writer = FrameWriter::default();
-                writer.write(&native);
-                let body = writer.finish();
-                round.compress += begin.elapsed();
-                round.packed_bytes += body.len() as u64;
-                Encoded { body: Vec::new(), native_bytes: native.len() as u64 }
-            });
-            let Some(batch) = batch else { continue };
-            round.diverted += batch.counts.diverted.values().sum::<u64>();
-            for block in batch.blocks {
-                round.rows += block.rows;
-                round.native_bytes += block.native_bytes;
-            }
-        }
+            let mut writer = FrameWriter::default();
+            writer.write(&native);
+            let body = writer.finish();
+            compress += begin.elapsed();
+            packed_bytes += body.len() as u64;
+            round.native_bytes += native.len() as u64;
+        });
+        (round.compress, round.packed_bytes) = (compress, packed_bytes);
         let begin = Instant::now();
         for mut message in corpus.comparable() {
             while !message.is_empty() {
@@ -96,26 +95,38 @@ impl<'a> Bench<'a> {
             }
         }
         round.prost = begin.elapsed();
-        round.comparable = if corpus.is_comparable() {
-            round.encode
-        } else {
-            let begin = Instant::now();
-            let mut messages = (0i64..).zip(corpus.comparable()).peekable();
-            while messages.peek().is_some() {
-                self.fill(&mut messages);
-                self.seal(messages.peek().is_none(), |chunk, shape, columns| {
-                    encode(shape, columns, chunk);
-                    Encoded::default()
-                });
-            }
-            begin.elapsed()
-        };
+        round.comparable =
+            if corpus.is_comparable() { round.encode } else { self.encode(corpus.comparable(), |_, _| ()) };
         round
+    }
+
+    /// Message values to Native blocks: the time it took, without what `beside` does with each section.
+    fn encode<'m>(
+        &mut self,
+        messages: impl Iterator<Item = &'m [u8]>,
+        mut beside: impl FnMut(&Shape, &Columns),
+    ) -> Duration {
+        let mut spent = Duration::ZERO;
+        let mut messages = (0i64..).zip(messages).peekable();
+        while messages.peek().is_some() {
+            let begin = Instant::now();
+            self.fill(&mut messages);
+            spent += begin.elapsed();
+            self.seal(messages.peek().is_none(), |chunk, shape, columns| {
+                let begin = Instant::now();
+                encode(shape, columns, chunk);
+                spent += begin.elapsed();
+                beside(shape, columns);
+                Encoded::default()
+            });
+        }
+        spent
     }
 
     /// The way of `run`: message values to compressed blocks.
     pub(super) fn whole(&mut self) {
-        let mut messages = (0i64..).zip(self.corpus.messages().iter().map(Vec::as_slice)).peekable();
+        let corpus = self.corpus;
+        let mut messages = (0i64..).zip(corpus.messages().iter().map(|message| &message[..])).peekable();
         while messages.peek().is_some() {
             self.fill(&mut messages);
             black_box(self.seal(messages.peek().is_none(), |_, shape, columns| block::seal(shape, columns)));
@@ -126,10 +137,10 @@ impl<'a> Bench<'a> {
     fn fill<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>) {
         let mut filling = self.lane.fill(&mut self.decoder);
         let mut bytes = 0;
-        for (offset, payload) in messages {
+        for (offset, payload) in messages.take(TURN_MESSAGES) {
             filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
             bytes += payload.len();
-            if bytes >= TURN_BYTES || filling.rows() >= self.batch_rows {
+            if bytes >= TURN_BYTES || self.full.is_reached(filling.rows(), filling.bytes()) {
                 break;
             }
         }
@@ -138,7 +149,7 @@ impl<'a> Bench<'a> {
     /// Has `seal` make sections of what is due after a turn, and the batch of them if it is full or nothing is left.
     fn seal(&mut self, is_end: bool, mut seal: impl FnMut(&mut Chunk, &Shape, &Columns) -> Encoded) -> Option<Batch> {
         let seal = |shape: &Shape, columns: &Columns| seal(&mut self.chunk, shape, columns);
-        if is_end || self.lane.rows() >= self.batch_rows {
+        if is_end || self.full.is_reached(self.lane.rows(), self.lane.bytes()) {
             return self.lane.close_with(seal);
         }
         self.lane.seal_sections_with(SECTION_ROWS, seal);

@@ -1,13 +1,6 @@
 //! `bench`.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    ops::ControlFlow,
-    path::PathBuf,
-    process::ExitCode,
-    time::Duration,
-};
+use std::{fs::File, io, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Args;
 
@@ -16,8 +9,9 @@ use super::{
     settings::{Scope, Settings},
 };
 use crate::{
-    bench::{self, Corpus, Options},
+    bench::{self, Corpus, Full, Gathering, Options},
     bootstrap::Definitions,
+    config::Framing,
     fleet::{self, Fleet, Mix},
     lane::Schema,
     telemetry,
@@ -25,8 +19,8 @@ use crate::{
 
 /// Measure how fast messages are decoded, routed, encoded and compressed here, per core and with all cores
 ///
-/// Each file holds frames back to back, as `generate --out` writes them; without a file a fleet is made up. All is held in memory,
-/// 1 GiB at most: what is beyond is left out. Prost decoding the same bytes is timed in the same rounds, and the ratio is the
+/// Each file holds frames back to back, as `generate --out` writes them, whatever `kafka.framing` says; without a file a fleet is
+/// made up. What is beyond 1 GiB of messages is left out. Prost decoding the same bytes is timed in the same rounds, and the ratio is the
 /// median over them, so that a noisy machine does no harm.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -46,6 +40,9 @@ pub(super) struct Bench {
     #[arg(long, default_value_t = 10.0, value_name = "SECONDS", value_parser = seconds)]
     seconds: f64,
     /// Print the report as one JSON object
+    ///
+    /// `stages` is a list of `name`, `rows_per_second`, `bytes_per_second` (of message values) and `ns_per_row`; `ratio_to_prost` is
+    /// null, and there is no stage `prost_decode`, if prost can decode none of the messages.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -55,13 +52,16 @@ pub(super) struct Bench {
 /// Bytes of messages that are measured at most: more would take long to go through and tell nothing new.
 const MOST: usize = 1 << 30;
 
+const FRAMES: &str =
+    "give files of frames back to back, as `generate --out` writes them; `inspect` shows what becomes of a message";
+
 /// The settings that say how a message becomes a block.
 #[derive(Debug, Clone)]
 struct Heeded;
 
 impl Scope for Heeded {
     fn heeds(key: &str) -> bool {
-        matches!(key, "kafka.framing" | "schemas_dir" | "batch.rows" | "limits.workers")
+        matches!(key, "schemas_dir" | "batch.rows" | "batch.bytes" | "workers")
     }
 }
 
@@ -73,31 +73,39 @@ enum Unusable {
     #[error("there is nothing to measure: the files hold no message of at most 1 GiB")]
     Empty,
     #[error("there is nothing to measure: none of the {0} messages holds a record or a piece")]
-    NoRows(u64),
+    NoRows(usize),
 }
 
 impl Bench {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let config = self.settings.clone().load()?.config;
         let definitions = Definitions::open(config.schemas_dir.as_deref()).map_err(|e| Failure::refused(&e))?;
-        let schema = Schema::new(&definitions.registry, &definitions.errors().name, config.kafka.framing);
-        let corpus = if self.files.is_empty() { self.fleet(&config, &definitions)? } else { self.read()? };
-        if corpus.messages().is_empty() {
-            return Err(Failure::refused(&Unusable::Empty)
-                .hint("give files of frames back to back, as `generate --out` writes them"));
+        let schema = Schema::new(&definitions.registry, &definitions.errors().name, Framing::Delimited);
+        let gathered = if self.files.is_empty() { self.fleet(&definitions)? } else { self.read()? };
+        let is_cut = gathered.is_cut();
+        let corpus = Corpus::new(&schema, gathered.into_messages());
+        let (messages, bytes) = (corpus.messages().len(), corpus.bytes());
+        if corpus.rows() == 0 {
+            let nothing = if messages == 0 { Unusable::Empty } else { Unusable::NoRows(messages) };
+            return Err(Failure::refused(&nothing).hint(FRAMES));
+        }
+        if is_cut {
+            tracing::warn!(
+                "the first {messages} messages, {bytes} bytes, are measured: the rest has no room in memory"
+            );
+        }
+        if corpus.diverted() > corpus.rows() / 2 {
+            let (diverted, rows) = (corpus.diverted(), corpus.rows());
+            tracing::warn!("{diverted} of {rows} pieces are diverted, so that is what is measured; {FRAMES}");
         }
         let options = Options {
             time: Duration::from_secs_f64(self.seconds),
-            batch_rows: config.batch.rows,
+            full: Full { rows: config.batch.rows, bytes: config.batch.bytes },
             threads: config.limits.workers,
         };
         let bar = telemetry::bar(100, "%");
         let report = bench::measure(&schema, &corpus, options, |done| bar.set_position((100.0 * done) as u64));
         bar.finish_and_clear();
-        if report.rows == 0 {
-            return Err(Failure::refused(&Unusable::NoRows(report.messages))
-                .hint("give files of frames back to back, as `generate --out` writes them"));
-        }
         if cfg!(debug_assertions) {
             tracing::warn!(
                 "this build is hardly optimised: its figures say nothing; build with `cargo build --release`"
@@ -111,80 +119,27 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn read(&self) -> Result<Corpus, Failure> {
-        let mut messages = Messages::new(MOST);
+    fn read(&self) -> Result<Gathering, Failure> {
+        let mut gathering = Gathering::new(MOST);
         for path in &self.files {
-            let read = File::open(path).and_then(|file| messages.read(file));
+            let read = File::open(path).and_then(|file| {
+                let size = file.metadata()?.len();
+                gathering.read(file, size)
+            });
             read.map_err(|source| Failure::failed(&Unusable::Unreadable { path: path.clone(), source }))?;
         }
-        Ok(messages.corpus())
+        Ok(gathering)
     }
 
-    fn fleet(&self, config: &crate::config::Config, definitions: &Definitions) -> Result<Corpus, Failure> {
+    fn fleet(&self, definitions: &Definitions) -> Result<Gathering, Failure> {
         let mix =
             self.mix.as_deref().map_or(Ok(Mix::Default), fleet::options::mix).map_err(|e| Failure::refused(&e))?;
         // An envelope is one daemon's, so of one host and one layout.
-        let options = fleet::Options {
-            rows: self.rows,
-            mix,
-            framing: config.kafka.framing,
-            mixed_every: 0,
-            ..fleet::Options::default()
-        };
+        let options = fleet::Options { rows: self.rows, mix, mixed_every: 0, ..fleet::Options::default() };
         let fleet = Fleet::new(options, &definitions.registry).map_err(|e| Failure::refused(&e))?;
-        let mut messages = Messages::new(MOST);
-        let _ = fleet.filter_map(|message| message.payload).try_for_each(|payload| messages.push(payload));
-        Ok(messages.corpus())
-    }
-}
-
-/// Messages up to so many bytes.
-struct Messages {
-    messages: Vec<Vec<u8>>,
-    room: usize,
-    is_cut: bool,
-}
-
-impl Messages {
-    fn new(most: usize) -> Self {
-        Self { messages: Vec::new(), room: most, is_cut: false }
-    }
-
-    /// Adds a message. Breaks if there is no room for it.
-    fn push(&mut self, message: Vec<u8>) -> ControlFlow<()> {
-        if message.len() > self.room {
-            self.is_cut = true;
-            return ControlFlow::Break(());
-        }
-        self.room -= message.len();
-        self.messages.push(message);
-        ControlFlow::Continue(())
-    }
-
-    /// Adds the frames of a file, as many as there is room for.
-    fn read(&mut self, file: impl io::Read) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        // One byte more shows whether there is more.
-        file.take(self.room as u64 + 1).read_to_end(&mut bytes)?;
-        let mut frames = Corpus::frames(&bytes);
-        if bytes.len() > self.room {
-            // The last one may be cut off.
-            self.is_cut = frames.pop().is_some();
-        }
-        let _ = frames.into_iter().try_for_each(|frame| self.push(frame));
-        Ok(())
-    }
-
-    fn corpus(self) -> Corpus {
-        let corpus = Corpus::new(self.messages);
-        if self.is_cut {
-            tracing::warn!(
-                "the first {} messages, {} bytes, are measured: the rest has no room in memory",
-                corpus.messages().len(),
-                corpus.bytes()
-            );
-        }
-        corpus
+        let mut gathering = Gathering::new(MOST);
+        let _ = fleet.filter_map(|message| message.payload).try_for_each(|payload| gathering.push(payload.into()));
+        Ok(gathering)
     }
 }
 
@@ -192,24 +147,5 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
         _ => Err("a number of seconds from 0.1 to 3600 is needed".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_has_no_room_is_left_out() {
-        let frame = |byte: u8| vec![3, byte, byte, byte];
-        let file = [frame(1), frame(2), frame(3)].concat();
-        for (most, whole, is_cut) in [(12, 3, false), (11, 2, true), (9, 2, true), (8, 2, true), (3, 0, true)] {
-            let mut messages = Messages::new(most);
-            messages.read(&file[..]).expect("a slice");
-            assert_eq!((messages.messages.len(), messages.is_cut), (whole, is_cut), "room for {most} bytes");
-            // The next file finds no more room than there is.
-            messages.read(&frame(4)[..]).expect("a slice");
-            assert!(messages.messages.concat().len() <= most, "room for {most} bytes");
-        }
     }
 }

@@ -35,6 +35,9 @@ pub use schema::Schema;
 /// bulk, too little for a partition with a long backlog to hold up the others.
 pub const TURN_BYTES: usize = 1 << 20;
 
+/// Messages in such a turn at most.
+pub const TURN_MESSAGES: usize = 512;
+
 /// One message as the lane sees it; the payload stays where the Kafka client put it.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {

@@ -18,12 +18,9 @@ use super::{
 };
 use crate::{
     kafka,
-    lane::{Batch, Counts, Decoder, Lane, Message, TURN_BYTES},
+    lane::{Batch, Counts, Decoder, Lane, Message, TURN_BYTES, TURN_MESSAGES},
     telemetry::{Closed as Cause, Held, Ledger},
 };
-
-/// Messages that one lane may read before the next one has its turn, as [`TURN_BYTES`] bounds their bytes.
-const TURN_MESSAGES: usize = 512;
 
 /// How a turn ended.
 #[derive(Debug, Default)]
