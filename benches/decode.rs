@@ -7,11 +7,11 @@ mod common;
 
 use std::{hint::black_box, sync::Arc};
 
-use common::{batch, criterion, definitions, envelopes_of, messages, only, throughput};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use common::{batch, chunk::Chunk, criterion, definitions, envelopes_of, messages, only, sections, throughput};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use prost::Message as _;
 use xtcp_ingest::{
-    block::{Encoded, FrameWriter, encode, seal},
+    block::{Columns, FrameWriter, Shape, encode, seal},
     lane::Decoder,
     proto::Envelope,
 };
@@ -19,6 +19,7 @@ use xtcp_ingest::{
 /// Records of one measurement: enough for dictionaries and caches to be as they are in a running process.
 const RECORDS: u64 = 20_000;
 
+/// From message to Native block, by layout. Compression would hide what they differ in.
 fn layouts(c: &mut Criterion) {
     let (registry, schema) = definitions();
     let mut group = c.benchmark_group("layout");
@@ -26,7 +27,10 @@ fn layouts(c: &mut Criterion) {
         let messages = messages(&registry, RECORDS, |options| options.mix = only(layout));
         let mut decoder = Decoder::new(Arc::clone(&schema));
         group.throughput(throughput(RECORDS, &messages));
-        group.bench_function(layout, |b| b.iter(|| batch(&schema, &mut decoder, &messages, seal)));
+        let mut chunk = Chunk::default();
+        group.bench_function(layout, |b| {
+            b.iter(|| batch(&schema, &mut decoder, &messages, |shape, columns| chunk.section(shape, columns)));
+        });
     }
     group.finish();
 }
@@ -40,14 +44,8 @@ fn whole(c: &mut Criterion) {
     group.throughput(throughput(RECORDS, &messages));
     group.bench_function("decode_route_encode_compress", |b| b.iter(|| batch(&schema, &mut decoder, &messages, seal)));
     group.bench_function("decode_route_encode", |b| {
-        let mut native = Vec::new();
-        b.iter(|| {
-            batch(&schema, &mut decoder, &messages, |shape, columns| {
-                native.clear();
-                encode(shape, columns, &mut native);
-                Encoded::default()
-            })
-        });
+        let mut chunk = Chunk::default();
+        b.iter(|| batch(&schema, &mut decoder, &messages, |shape, columns| chunk.section(shape, columns)));
     });
     group.bench_function("prost_decode", |b| {
         b.iter(|| {
@@ -59,24 +57,40 @@ fn whole(c: &mut Criterion) {
     group.finish();
 }
 
-/// Native blocks alone, to the frames that ClickHouse takes. Its bytes are those of the blocks.
-fn compress(c: &mut Criterion) {
+/// What follows decoding, each step alone: columns to Native blocks, and these to the frames that ClickHouse takes. The bytes of
+/// both are those of the blocks.
+fn steps(c: &mut Criterion) {
     let (registry, schema) = definitions();
     let messages = messages(&registry, RECORDS, |options| options.mix = only("e2"));
-    let mut blocks = Vec::new();
-    batch(&schema, &mut Decoder::new(Arc::clone(&schema)), &messages, |shape, columns| {
-        let mut native = Vec::new();
-        encode(shape, columns, &mut native);
-        blocks.push(Some(native));
-        Encoded::default()
+    let lanes = sections(&schema, &messages);
+    let mut sections: Vec<(&Shape, &Columns)> = Vec::new();
+    for lane in &lanes {
+        let open = |target| Some((schema.shape(target), lane.open(target)?));
+        sections.extend((0..schema.targets().len()).filter_map(open));
+    }
+    let native = |&(shape, columns): &(&Shape, &Columns)| {
+        let mut block = Vec::new();
+        encode(shape, columns, &mut block);
+        block
+    };
+    let blocks: Vec<Vec<u8>> = sections.iter().map(native).collect();
+    let bytes = blocks.iter().map(|block| block.len() as u64).sum();
+
+    let mut group = c.benchmark_group("encode");
+    group.throughput(Throughput::ElementsAndBytes { elements: RECORDS, bytes });
+    group.bench_function("native", |b| {
+        let mut chunk = Chunk::default();
+        b.iter(|| sections.iter().for_each(|(shape, columns)| drop(chunk.section(shape, columns))));
     });
+    group.finish();
+
     let mut group = c.benchmark_group("compress");
-    group.throughput(throughput(RECORDS, &blocks));
+    group.throughput(Throughput::ElementsAndBytes { elements: RECORDS, bytes });
     group.bench_function("lz4", |b| {
         b.iter(|| {
-            for native in blocks.iter().flatten() {
+            for block in &blocks {
                 let mut writer = FrameWriter::default();
-                writer.write(native);
+                writer.write(block);
                 black_box(writer.finish());
             }
         });
@@ -84,6 +98,7 @@ fn compress(c: &mut Criterion) {
     group.finish();
 }
 
+/// The whole way again, by records in an envelope.
 fn envelopes(c: &mut Criterion) {
     let (registry, schema) = definitions();
     let mut group = c.benchmark_group("envelope");
@@ -104,6 +119,6 @@ fn envelopes(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = criterion();
-    targets = whole, compress, layouts, envelopes
+    targets = whole, steps, layouts, envelopes
 }
 criterion_main!(benches);

@@ -1,4 +1,5 @@
 //! What it costs to tell epochs apart: the same records, spread over 1, 3 and 50 epochs that have all columns in common.
+//! From message to Native block; compression would hide the difference.
 //!
 //! `apart` is as daemons send, an envelope of one epoch; `among` mixes the epochs from record to record.
 
@@ -6,9 +7,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{batch, criterion, epochs, in_equal_parts, messages, throughput};
+use common::{batch, chunk::Chunk, criterion, epochs, in_equal_parts, messages, throughput};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use xtcp_ingest::{block::seal, lane::Decoder};
+use xtcp_ingest::lane::Decoder;
 
 /// Records of one measurement, 2,000 for each of 50 epochs.
 const RECORDS: u64 = 100_000;
@@ -24,8 +25,9 @@ fn route(c: &mut Criterion) {
             });
             let mut decoder = Decoder::new(Arc::clone(&schema));
             group.throughput(throughput(RECORDS, &messages));
+            let mut chunk = Chunk::default();
             group.bench_function(BenchmarkId::new(name, count), |b| {
-                b.iter(|| batch(&schema, &mut decoder, &messages, seal));
+                b.iter(|| batch(&schema, &mut decoder, &messages, |shape, columns| chunk.section(shape, columns)));
             });
         }
     }

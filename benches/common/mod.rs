@@ -1,5 +1,8 @@
 //! What the benches share: definitions, a fleet's messages, and a lane to push them through.
 
+#[allow(dead_code)] // not every bench measures without compression
+pub mod chunk;
+
 use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 
 use criterion::{Criterion, Throughput};
@@ -106,23 +109,47 @@ pub fn batch(
     messages: &Messages,
     mut seal: impl FnMut(&Shape, &Columns) -> Encoded,
 ) -> Batch {
-    let mut lane = Lane::new(Arc::clone(schema), Arc::from("xtcp"), 0);
+    let mut lane = lane(schema);
     let mut messages = (0i64..).zip(messages).peekable();
     while messages.peek().is_some() {
-        let (mut filling, mut turn) = (lane.fill(decoder), 0);
-        for (offset, value) in messages.by_ref() {
-            filling.push(Message { offset, time_ms: Some(0), payload: value.as_deref() });
-            turn += value.as_ref().map_or(0, Vec::len);
-            if turn >= TURN_BYTES {
-                break;
-            }
-        }
-        drop(filling);
+        turn(&mut lane, decoder, &mut messages);
         if messages.peek().is_some() {
             lane.seal_sections_with(SECTION_ROWS, &mut seal);
         }
     }
     lane.close_with(seal).expect("there are messages")
+}
+
+/// The sections that [`batch`] makes of messages of one epoch, before they are encoded: what each lane has open is one.
+#[allow(dead_code)]
+pub fn sections(schema: &Arc<Schema>, messages: &Messages) -> Vec<Lane> {
+    let mut decoder = Decoder::new(Arc::clone(schema));
+    let mut messages = (0i64..).zip(messages).peekable();
+    let mut lanes = Vec::new();
+    while messages.peek().is_some() {
+        let mut lane = lane(schema);
+        while messages.peek().is_some() && lane.rows() < SECTION_ROWS as u64 {
+            turn(&mut lane, &mut decoder, &mut messages);
+        }
+        lanes.push(lane);
+    }
+    lanes
+}
+
+fn lane(schema: &Arc<Schema>) -> Lane {
+    Lane::new(Arc::clone(schema), Arc::from("xtcp"), 0)
+}
+
+/// As many messages as `run` reads into a lane in one turn.
+fn turn<'m>(lane: &mut Lane, decoder: &mut Decoder, messages: &mut impl Iterator<Item = (i64, &'m Option<Vec<u8>>)>) {
+    let (mut filling, mut bytes) = (lane.fill(decoder), 0);
+    for (offset, value) in messages {
+        filling.push(Message { offset, time_ms: Some(0), payload: value.as_deref() });
+        bytes += value.as_ref().map_or(0, Vec::len);
+        if bytes >= TURN_BYTES {
+            break;
+        }
+    }
 }
 
 /// Short enough to be run often; ratios of one run are what counts.
