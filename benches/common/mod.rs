@@ -11,7 +11,7 @@ use xtcp_ingest::{
     bootstrap::Definitions,
     epoch::{Registry, load},
     fleet::{Fleet, Mix, Options},
-    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES},
+    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES, TURN_MESSAGES},
     tree::{File, Tree},
 };
 
@@ -143,7 +143,7 @@ fn lane(schema: &Arc<Schema>) -> Lane {
 /// As many messages as `run` reads into a lane in one turn.
 fn turn<'m>(lane: &mut Lane, decoder: &mut Decoder, messages: &mut impl Iterator<Item = (i64, &'m Option<Vec<u8>>)>) {
     let (mut filling, mut bytes) = (lane.fill(decoder), 0);
-    for (offset, value) in messages {
+    for (offset, value) in messages.take(TURN_MESSAGES) {
         filling.push(Message { offset, time_ms: Some(0), payload: value.as_deref() });
         bytes += value.as_ref().map_or(0, Vec::len);
         if bytes >= TURN_BYTES {

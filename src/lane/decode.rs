@@ -21,6 +21,8 @@ pub(super) struct Scratch {
     pub not_utf8: u64,
     /// The dictionaries that the record added a value to, in order.
     pub added: Vec<usize>,
+    /// What is wrong with a record that is read with care.
+    verdict: Verdict,
 }
 
 impl Scratch {
@@ -30,6 +32,8 @@ impl Scratch {
         self.unknown.clear();
         self.not_utf8 = 0;
         self.added.clear();
+        self.verdict.wire_type = None;
+        self.verdict.values.clear();
     }
 }
 
@@ -137,7 +141,6 @@ impl Row<'_> {
         end: usize,
     ) -> Result<(), Refused> {
         self.scratch.reset(self.plan.texts);
-        let mut verdict = Verdict::default();
         for field in Cursor::starting_at(&message[..end], start).flatten() {
             let op = self.plan.op_of(field.number);
             let placed = match op {
@@ -149,12 +152,12 @@ impl Row<'_> {
                     Ok(())
                 }
             };
-            verdict.note(field.number, placed);
-            if verdict.is_final() {
+            self.scratch.verdict.note(field.number, placed);
+            if self.scratch.verdict.is_final() {
                 break;
             }
         }
-        verdict.refused().map_or(Ok(()), Err)
+        self.scratch.verdict.refused().map_or(Ok(()), Err)
     }
 }
 
