@@ -17,9 +17,10 @@ def put(page, maker, table):
     page.write_text(f"{before}{begin}\n{table}\n{end}{after}")
 
 
-def conditions():
-    """Where and when: the processor, its cores, the day."""
-    return f"{_processor()}, {os.cpu_count()} cores, {date.today()}"
+def conditions(data=None):
+    """Where and when: the processor, its cores, where ClickHouse has its `data` if that counts, the day."""
+    place = "" if data is None else f"ClickHouse's data {'in memory' if data.startswith('/dev/shm/') else 'on disk'}, "
+    return f"{_processor()}, {os.cpu_count()} cores, {place}{date.today()}"
 
 
 def _processor():

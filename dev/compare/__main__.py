@@ -1,7 +1,7 @@
 """`python3 -m compare BINARY`, with the addresses of the services in the environment and ClickHouse started here.
 
-ROWS says how many records, PASSES how often everything is done; of each figure the least is taken, as others on the machine
-can only make it worse.
+ROWS says how many records, PASSES how often everything is done; what is told of either way is of the pass that took it the least
+CPU, as others on the machine can only make it worse.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from trial import clickhouse, content
@@ -33,32 +34,35 @@ FLEET = ["--rows", str(ROWS), "--mix", f"e{NEWEST}=60,e{BEFORE}=40", "--mixed-ev
 def compare(binary, page):
     """Measures both ways and writes the table into `page`."""
     server = processes.server()
-    with tempfile.TemporaryDirectory() as folder, Product(binary, "compare") as product:
-        product.create()
-        alone = Alone(product.name)
-        alone.create()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as kept:
         fleet = Path(folder) / "fleet.bin"
-        product.generate("--out", str(fleet), *FLEET)
-        product.generate(*FLEET)
         figures = []
-        for number in range(PASSES):
-            say(f"pass {number + 1} of {PASSES}")
-            ours = _ours(product, server, number)
+        for number in range(1, PASSES + 1):
+            say(f"pass {number} of {PASSES}")
+            # Each side has a database of its own, and none is removed before all is done: on ext4 without a journal creating
+            # files costs more for minutes after others were removed, and the side that is measured later would pay for it.
+            product = kept.enter_context(Product(binary, f"compare_{number}"))
+            beside = kept.enter_context(Product(binary, f"alone_{number}"))
+            product.create()
+            beside.create()
+            alone = Alone(beside.name)
+            alone.create()
+            if not figures:
+                product.generate("--out", str(fleet), *FLEET)
+            product.generate(*FLEET)
+            ours = _ours(product, server)
             # A message of this many records becomes as many parts, of as many rows, as a batch of xtcp-ingest did.
-            block = ROWS * len(EPOCHS) // ours["parts"]
-            messages = merged(frames(fleet.read_bytes()), block)
+            ours["block"] = ROWS * len(EPOCHS) // ours["parts"]
+            messages = lambda: merged(frames(fleet.read_bytes()), ours["block"])  # noqa: E731
             figures.append(
                 {
                     "ours": ours,
-                    "block": block,
                     "bench": _bench(binary, fleet),
-                    "alone": _alone(alone, "landing", messages, product.name, server),
+                    "parser": _insert(alone, "parsed", messages(), server)["server"],
+                    "alone": _alone(alone, messages(), beside.name, server),
                 }
             )
-        # Once is enough of what is no part of the whole way.
-        messages = merged(frames(fleet.read_bytes()), block)
-        parser = _alone(alone, "parsed", messages, product.name, server)
-    print(report(figures, parser, ROWS, page))
+    print(report(figures, ROWS, page))
 
 
 def _bench(binary, fleet):
@@ -66,54 +70,61 @@ def _bench(binary, fleet):
     return json.loads(done.stdout)
 
 
-def _alone(alone, table, messages, database, server):
-    _empty(database)
+def _insert(alone, table, messages, server):
     before, seconds = cpu_seconds(server), 0.0
     for message, _ in messages:
         start = time.monotonic()
         alone.insert(table, message)
         seconds += time.monotonic() - start
-    if table == "landing":
-        _must_hold(database)
-    clickhouse.settle(database)
-    return {"seconds": seconds, "server": cpu_seconds(server) - before, "parts": _parts(database)}
+    return {"seconds": seconds, "server": cpu_seconds(server) - before}
 
 
-def _ours(product, server, number):
-    _empty(product.name)
-    watched = Watched()
+def _alone(alone, messages, database, server):
+    _begin(server)
     before = cpu_seconds(server)
-    seconds = product.run(watch=watched.look, group=f"{product.name}_{number}")
-    _must_hold(product.name)
-    clickhouse.settle(product.name)
+    seconds = _insert(alone, "landing", messages, server)["seconds"]
+    return {"seconds": seconds, **_end(database, server, before)}
+
+
+def _ours(product, server):
+    watched = Watched()
+    _begin(server)
+    before = cpu_seconds(server)
+    seconds = product.run(watch=watched.look)
     fetches = lambda name: name.startswith("rdk:")  # noqa: E731
     return {
         "seconds": seconds,
-        "server": cpu_seconds(server) - before,
+        **_end(product.name, server, before),
         "process": watched.seconds(lambda name: not fetches(name)),
         "fetching": watched.seconds(fetches),
         "peak": watched.peak,
-        "parts": _parts(product.name),
     }
 
 
-def _empty(database):
-    for table in [*EPOCHS.values(), "xtcp_flat_records_errors"]:
-        clickhouse.execute(f"TRUNCATE TABLE {database}.{table} SYNC")
-    clickhouse.execute("SYSTEM FLUSH LOGS")
-    clickhouse.execute("TRUNCATE TABLE IF EXISTS system.part_log")
+def _begin(server):
+    """Both ways begin with a server that has given back what it could of the memory it used before."""
+    clickhouse.execute("SYSTEM JEMALLOC PURGE")
+    processes.forget_peak(server)
 
 
-def _must_hold(database):
-    """Both ways must have done the whole work."""
+def _end(database, server, before):
+    """What the server used until all was merged; both ways must have done the whole work."""
     placed = sum(content.placed(database, EPOCHS.values()).values())
     if placed != ROWS:
         raise Trouble(f"{placed:,} of {ROWS:,} rows are in the tables")
+    clickhouse.settle(database)
+    used = {"server": cpu_seconds(server) - before, "server_peak": processes.peak_bytes(server)}
+    return {**used, "parts": _parts(database)}
 
 
 def _parts(database):
     clickhouse.execute("SYSTEM FLUSH LOGS")
-    sql = f"SELECT count() AS n FROM system.part_log WHERE database = '{database}' AND event_type = 'NewPart'"
+    # The tables of the records alone: creating the objects leaves parts in others.
+    tables = ", ".join(f"'{table}'" for table in EPOCHS.values())
+    sql = (
+        f"SELECT count() AS n FROM system.part_log "
+        f"WHERE database = '{database}' AND table IN ({tables}) AND event_type = 'NewPart'"
+    )
     return clickhouse.rows(sql)[0]["n"]
 
 

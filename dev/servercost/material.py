@@ -28,14 +28,14 @@ def arrange(database):
     )
 
 
-def blocks(database, rows, of, order="ORDER BY arrived", section=None):
+def blocks(database, rows, of, order="ORDER BY arrived", section=None, output="Native"):
     """`of` bodies of so many rows; each of one Native block, or of sections of fewer rows."""
     return [
         b"".join(
             clickhouse.execute(
                 f"SELECT * EXCEPT (arrived) FROM {database}.arrival WHERE arrived >= {start} "
                 f"AND arrived < {start + (section or rows)} {order} "
-                "SETTINGS max_block_size = 1000000, preferred_block_size_bytes = 0, max_threads = 1 FORMAT Native"
+                f"SETTINGS max_block_size = 1000000, preferred_block_size_bytes = 0, max_threads = 1 FORMAT {output}"
             )
             for start in range(number * rows, (number + 1) * rows, section or rows)
         )
@@ -44,12 +44,13 @@ def blocks(database, rows, of, order="ORDER BY arrived", section=None):
 
 
 def table(database, name, change=lambda ddl: ddl):
-    """Creates the newest epoch's table anew under another name, its definition changed."""
-    clickhouse.execute(f"DROP TABLE IF EXISTS {database}.{name} SYNC")
+    """Creates the newest epoch's table anew under another name, its definition changed. Nothing is merged unless asked for, and
+    parts that were merged stay."""
     ddl = clickhouse.rows(
         f"SELECT create_table_query AS q FROM system.tables WHERE database = '{database}' AND name = '{SOURCE}'"
     )[0]["q"]
-    clickhouse.execute(change(ddl.replace(SOURCE, name)))
+    kept = setting("max_bytes_to_merge_at_max_space_in_pool = 1, old_parts_lifetime = 86400")
+    clickhouse.execute(change(kept(ddl.replace(SOURCE, name))))
 
 
 def setting(text):
@@ -75,31 +76,34 @@ def insert(database, name, body, **settings):
 
 
 class Meter:
-    """CPU time of the server, in microseconds a row."""
+    """CPU time of the server, in microseconds a row.
+
+    Every measurement has a table of its own, and none is removed before all are done: where files were removed, ext4 without a
+    journal passes over their inodes for minutes, one by one, for each file that is created, and a part has a file or two for
+    each column. The same insert costs three times as much after a few TRUNCATE.
+    """
 
     def __init__(self, server, database):
         self._server, self._database = server, database
+        self._tables = 0
 
-    def inserts(self, name, bodies, rows, merges, **settings):
-        """What the inserts cost, and what they cost with the merges that they lead to, if those are let."""
-        clickhouse.execute(f"TRUNCATE TABLE {self._database}.{name} SYNC")
-        clickhouse.execute(f"SYSTEM {'START' if merges else 'STOP'} MERGES {self._database}.{name}")
-        work = lambda: [insert(self._database, name, body, **settings) for body in bodies]
-        return self.of(work, rows * len(bodies), merges)
+    def inserts(self, bodies, rows, change=lambda ddl: ddl, **settings):
+        """What the inserts of so many rows each cost, and the table that they went into."""
+        self._tables += 1
+        name = f"measured_{self._tables}"
+        table(self._database, name, change)
+        work = lambda: [insert(self._database, name, body, **settings) for body in bodies]  # noqa: E731
+        return self._of(work, rows * len(bodies)), name
 
     def merge(self, name, rows):
         """What it costs to merge all that was inserted, once."""
-        clickhouse.execute(f"SYSTEM START MERGES {self._database}.{name}")
-        return self.of(lambda: clickhouse.execute(f"OPTIMIZE TABLE {self._database}.{name} FINAL"), rows)
+        return self._of(lambda: clickhouse.execute(f"OPTIMIZE TABLE {self._database}.{name} FINAL"), rows)
 
-    def of(self, work, rows, follows=True):
-        """What some work costs, with the merges that follow it, if any do: waiting for them costs a little as well."""
-        clickhouse.settle(self._database)
-        before = cpu_seconds(self._server)
-        work()
-        if follows:
-            clickhouse.settle(self._database)
-        return (cpu_seconds(self._server) - before) / rows * 1e6
+    def sorting(self, rows, of):
+        """What it costs to sort so many blocks of so many rows by the table's key, on one thread of the server: to read them so
+        without what it costs to read them as they arrived."""
+        read = lambda order: self._of(lambda: blocks(self._database, rows, of, order, output="Null"), rows * of)  # noqa: E731
+        return read(key(self._database)) - read("")
 
     def on_disk(self, name):
         """Bytes a row of the table's parts."""
@@ -108,3 +112,8 @@ class Meter:
             f"WHERE active AND database = '{self._database}' AND table = '{name}'"
         )
         return clickhouse.rows(sql)[0]["n"]
+
+    def _of(self, work, rows):
+        before = cpu_seconds(self._server)
+        work()
+        return (cpu_seconds(self._server) - before) / rows * 1e6

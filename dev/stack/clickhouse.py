@@ -12,7 +12,8 @@ from .process import Process
 from .service import Service
 
 _SOURCES = paths.SOURCES / "clickhouse"
-_DATA = paths.MADE / "clickhouse"
+# Elsewhere for measurements: in memory no file system adds costs of its own to many files that come and go.
+_DATA = Path(os.environ.get("XTCP_DEV_CLICKHOUSE_DATA") or paths.MADE / "clickhouse")
 # One for each stack. A name that stays lets the next start remove what a killed one left.
 _SPOOL = "xtcp-dev-" + hashlib.sha256(str(paths.MADE).encode()).hexdigest()[:12]
 _MEMORY = Path("/dev/shm")

@@ -44,6 +44,11 @@ def rows(sql):
     return [json.loads(line) for line in answer.splitlines()]
 
 
+def data():
+    """Where its data is."""
+    return rows("SELECT path FROM system.disks WHERE name = 'default'")[0]["path"]
+
+
 def settle(database):
     """Waits until no part is being merged: merging is part of what inserts cost."""
     quiet = 0

@@ -52,13 +52,11 @@ class Product:
         done = self._call(["generate", "--json", *arguments], stdout=subprocess.PIPE)
         return json.loads(done.stdout)
 
-    def run(self, watch=None, group=None):
-        """Ingests until caught up, as another consumer group if one is given, and gives the seconds that took; `watch` is called
-        often with the process's id."""
+    def run(self, watch=None):
+        """Ingests until caught up and gives the seconds that took; `watch` is called often with the process's id."""
         start = time.monotonic()
         command = [self._binary, "run", "--until-caught-up"]
-        environment = {**self._environment, **({"XTCP_INGEST_KAFKA_GROUP": group} if group else {})}
-        with subprocess.Popen(command, env=environment) as child:
+        with subprocess.Popen(command, env=self._environment) as child:
             try:
                 while child.poll() is None:
                     if watch:

@@ -20,7 +20,7 @@ use crate::{
 /// Measure how fast messages are decoded, routed, encoded and compressed here, per core and with all cores
 ///
 /// Each file holds frames back to back, as `generate --out` writes them, whatever `kafka.framing` says; without a file a fleet is
-/// made up. What is beyond 1 GiB of messages is left out. Prost decoding the same bytes is timed in the same rounds, and the ratio is the
+/// made up. What is beyond 2 GiB of messages is left out. Prost decoding the same bytes is timed in the same rounds, and the ratio is the
 /// median over them, so that a noisy machine does no harm.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -50,7 +50,7 @@ pub(super) struct Bench {
 }
 
 /// Bytes of messages that are measured at most: more would take long to go through and tell nothing new.
-const MOST: usize = 1 << 30;
+const MOST: usize = 2 << 30;
 
 const FRAMES: &str =
     "give files of frames back to back, as `generate --out` writes them; `inspect` shows what becomes of a message";
@@ -70,7 +70,7 @@ impl Scope for Heeded {
 enum Unusable {
     #[error("can't read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("there is nothing to measure: the files hold no message of at most 1 GiB")]
+    #[error("there is nothing to measure: the files hold no message of at most 2 GiB")]
     Empty,
     #[error("there is nothing to measure: none of the {0} messages holds a record or a piece")]
     NoRows(usize),
