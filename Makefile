@@ -48,7 +48,7 @@ flat: python release ## measure the costs that must stay flat, into docs/perform
 	@$(STACK) around $(PYTHON) -m flat $(RELEASED) docs/performance.md
 
 latency: python release ## measure latency at shares of what goes through at most, into docs/performance.md (ROWS, SECONDS, BACKLOG_GB, AGES)
-	@$(STACK) around $(PYTHON) -m latency $(RELEASED) docs/performance.md
+	@$(IN_MEMORY) $(STACK) around $(PYTHON) -m latency $(RELEASED) docs/performance.md
 
 roll: python release ## restart three processes one after the other over a live topic, and see what partitions feel of it, into docs/delivery.md (RATE)
 	@$(STACK) around $(PYTHON) -m roll $(RELEASED) docs/delivery.md

@@ -8,6 +8,7 @@ import os
 
 import page as pages
 from stack.process import Process
+from trial import clickhouse
 from trial.command import measure
 from trial.product import say
 from trial.trouble import Trouble
@@ -45,7 +46,8 @@ def latency(binary, page):
             if found["rate"] < 0.95 * rate:
                 say(f"only {found['rate']:,.0f} of {rate:,.0f} rows/s could be sent")
             figures["ages"][age]["at"][share] = found
-    table = report.table(figures, {"rows": ROWS, "seconds": SECONDS, "warm": WARM_SECONDS})
+    sizes = {"rows": ROWS, "seconds": SECONDS, "warm": WARM_SECONDS}
+    table = report.table(figures, sizes, pages.conditions(clickhouse.data()))
     pages.put(page, report.MAKER, table)
     print(table)
 

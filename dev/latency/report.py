@@ -1,16 +1,14 @@
 """The tables of `make latency`."""
 
-import page
-
 MAKER = "`make latency`"
 
 
-def table(figures, sizes):
+def table(figures, sizes, conditions):
     """`figures` has the backlog, and by setting of `batch.age` what goes through at most and the latencies by share of that."""
     backlog, ages = figures["backlog"], figures["ages"]
     shares = list(next(iter(ages.values()))["at"])
     lines = [
-        f"Kafka, ClickHouse, the generator and xtcp-ingest on the same cores: {page.conditions()}. "
+        f"Kafka, ClickHouse, the generator and xtcp-ingest on the same cores: {conditions}. "
         f"{sizes['rows']:,} rows sent as fast as it goes for the sustained rate; then {sizes['seconds']:.0f} s at a share of what "
         f"is sustained at `batch.age = {figures['reference']}`, {sizes['warm']:.0f} s before them left out; 12 partitions, "
         "100 rows a message.",

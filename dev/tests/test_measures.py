@@ -142,7 +142,7 @@ def test_the_tables_of_latency_have_a_row_for_each_age():
     at = {share: {"rate": share * 10.0, "p50": 0.7, "p99": 1.25, "parts": 12.0} for share in (10, 50, 90)}
     ages = {age: {"sustained": 1000.0, "at": at} for age in ("1s", "5s")}
     figures = {"backlog": {"bytes": 2e9, "rows_per_second": 5000.0}, "ages": ages, "reference": "1s"}
-    lines = report.table(figures, {"rows": 10, "seconds": 5.0, "warm": 1.0}).splitlines()
+    lines = report.table(figures, {"rows": 10, "seconds": 5.0, "warm": 1.0}, "here").splitlines()
     assert "| 5s | 1,000 | 700 ms, 1.25 s | 700 ms, 1.25 s | 700 ms, 1.25 s | 12.0 |" in lines
     assert "Rows a second that were really sent at those shares: 100, 500, 900." in lines
 
