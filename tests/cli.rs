@@ -182,6 +182,9 @@ fn what_can_not_be_generated_is_refused() {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{list}");
         assert!(text(&output.stderr).contains("a mix can't be empty"), "{}", text(&output.stderr));
     }
+    let output = xtcp_ingest(&["bench", "--rows", "0"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("'0' for '--rows <N>'"), "{}", text(&output.stderr));
     let output = xtcp_ingest(&["generate", "--out", "/nowhere/x"], &[]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stderr), "error: can't write `/nowhere/x`: No such file or directory (os error 2)\n");

@@ -9,7 +9,7 @@ use crate::{
     block::Encoded,
     lane::{Decoder, Lane, Message, Outcome, SECTION_ROWS, Schema},
     proto::Envelope,
-    wire::read_varint,
+    wire::{Piece, Pieces, read_varint},
 };
 
 /// Message values, and what there is to know of them before measuring.
@@ -19,7 +19,7 @@ pub struct Corpus {
     /// Records that are placed and pieces that are diverted.
     rows: u64,
     diverted: u64,
-    /// Positions of the messages that prost can decode as the newest epoch's types.
+    /// Positions of the messages that prost can decode as the newest epoch's types, record by record as they are read here.
     comparable: Vec<usize>,
     /// Records in those, as prost counts them.
     comparable_rows: u64,
@@ -37,16 +37,19 @@ impl Corpus {
         let mut decoder = Decoder::new(Arc::clone(schema));
         let mut lane = Lane::new(Arc::clone(schema), Arc::from("bench"), 0);
         for (position, message) in corpus.messages.iter().enumerate() {
-            let mut diverted = 0;
+            let (mut pieces, mut diverted) = (0, 0);
             let value = Message { offset: position as i64, time_ms: Some(0), payload: Some(message) };
             lane.fill(&mut decoder).push_with(value, |outcome| {
-                corpus.rows += 1;
+                pieces += 1;
                 diverted += u64::from(outcome == Outcome::Diverted);
             });
+            corpus.rows += pieces;
             corpus.diverted += diverted;
-            if let Some(rows) = prost_rows(message) {
+            // A frame that is diverted whole is hardly any work, and prost decodes what is in it.
+            let in_records = Pieces::delimited(message).all(|piece| matches!(piece, Piece::Record { .. }));
+            if pieces > 0 && in_records && prost_rows(message) == Some(pieces) {
                 corpus.comparable.push(position);
-                corpus.comparable_rows += rows;
+                corpus.comparable_rows += pieces;
                 corpus.comparable_diverted += diverted;
             }
             if lane.rows() >= SECTION_ROWS as u64 {
@@ -92,25 +95,24 @@ impl Corpus {
         self.diverted
     }
 
-    /// The messages that prost can decode.
+    /// The messages that prost can decode into as many records as they have pieces.
     pub fn comparable(&self) -> impl Iterator<Item = &[u8]> {
         self.comparable.iter().map(|position| &self.messages[*position][..])
     }
 
-    /// Records in the messages that prost can decode.
+    /// Records in the comparable messages.
     #[must_use]
     pub const fn comparable_rows(&self) -> u64 {
         self.comparable_rows
     }
 
-    /// Pieces of the messages that prost can decode and that are diverted all the same: more work than decoding them, which the
-    /// comparison holds against us.
+    /// Records of the comparable messages that are diverted: more work than decoding them, which the comparison holds against us.
     #[must_use]
     pub const fn comparable_diverted(&self) -> u64 {
         self.comparable_diverted
     }
 
-    /// Whether prost can decode every message.
+    /// Whether every message is comparable.
     #[must_use]
     pub fn is_comparable(&self) -> bool {
         self.comparable.len() == self.messages.len()
@@ -162,6 +164,9 @@ mod tests {
         let unknown = corpus("future_epoch=3");
         assert_eq!((unknown.rows(), unknown.diverted(), unknown.comparable_diverted()), (203, 3, 3));
         assert!(unknown.is_comparable(), "prost knows nothing of epochs");
+        let frames = corpus("foreign_envelope_field=3");
+        assert_eq!((frames.diverted(), frames.comparable_diverted()), (3, 0));
+        assert!(!frames.is_comparable(), "prost decodes what is diverted whole");
         let broken = corpus("truncated_record=3");
         assert_eq!((broken.diverted(), broken.comparable_diverted()), (3, 0));
         assert!(!broken.is_comparable() && broken.comparable_rows() < 200);

@@ -31,6 +31,9 @@ pub struct Options {
 /// The least number of rounds, however slow they are: a median of fewer says nothing.
 const ROUNDS: usize = 3;
 
+/// The largest number of rounds: a median of more says nothing new, and all of them are kept.
+const MOST_ROUNDS: usize = 10_000;
+
 /// Measures on one core, then on all.
 ///
 /// # Panics
@@ -41,7 +44,7 @@ pub fn measure(schema: &Arc<Schema>, corpus: &Corpus, options: Options, mut prog
     let _ = one.round();
     let mut rounds = Vec::new();
     let mut spent = Duration::ZERO;
-    while rounds.len() < ROUNDS || spent < options.time {
+    while rounds.len() < ROUNDS || spent < options.time && rounds.len() < MOST_ROUNDS {
         let round = one.round();
         spent += round.spent();
         rounds.push(round);

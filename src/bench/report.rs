@@ -24,7 +24,7 @@ pub struct Report {
     /// How many times as fast as prost's decoding alone our decoding, routing and encoding is, on the messages that prost
     /// can decode. `None` if there is none.
     pub ratio_to_prost: Option<f64>,
-    /// Messages that prost's newest types can't decode.
+    /// Messages that prost's newest types can't decode record by record.
     pub not_for_prost: u64,
     /// Diverted pieces of the messages that prost can decode.
     pub comparable_diverted: u64,
@@ -168,14 +168,16 @@ impl fmt::Display for Report {
             )?;
         }
         match self.ratio_to_prost {
-            Some(ratio) => write!(f, "\ndecode_route_encode is {ratio:.2} times as fast as prost_decode")?,
-            None => f.write_str("\nprost can decode none of the messages: no ratio")?,
-        }
-        if self.not_for_prost > 0 {
-            write!(f, ", on the messages that prost can decode (not {} of them)", self.not_for_prost)?;
-        }
-        if self.comparable_diverted > 0 {
-            write!(f, "; {} of their records are diverted, which is more work", self.comparable_diverted)?;
+            Some(ratio) => {
+                write!(f, "\ndecode_route_encode is {ratio:.2} times as fast as prost_decode")?;
+                if self.not_for_prost > 0 {
+                    write!(f, ", on the messages that prost can decode (not {} of them)", self.not_for_prost)?;
+                }
+                if self.comparable_diverted > 0 {
+                    write!(f, "; {} of their records are diverted, which is more work", self.comparable_diverted)?;
+                }
+            }
+            None => f.write_str("\nprost can decode none of the messages record by record: no ratio")?,
         }
         writeln!(
             f,

@@ -31,18 +31,18 @@ pub(super) struct Bench {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Records of the made-up fleet
-    #[arg(long, default_value_t = 100_000, value_name = "N", conflicts_with = "files")]
+    #[arg(long, default_value_t = 100_000, value_name = "N", conflicts_with = "files", value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
     /// Layouts of the made-up fleet with their shares, like `e2=60,legacy=40` [default: all, the newer the more]
     #[arg(long, value_name = "LAYOUT=SHARE,…", conflicts_with = "files")]
     mix: Option<String>,
-    /// Seconds to measure
+    /// Seconds to measure on one core; all cores together take half as long again, and a few passes at least
     #[arg(long, default_value_t = 10.0, value_name = "SECONDS", value_parser = seconds)]
     seconds: f64,
     /// Print the report as one JSON object
     ///
     /// `stages` is a list of `name`, `rows_per_second`, `bytes_per_second` (of message values) and `ns_per_row`; `ratio_to_prost` is
-    /// null, and there is no stage `prost_decode`, if prost can decode none of the messages.
+    /// null, and there is no stage `prost_decode`, if prost can decode none of the messages record by record.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl Scope for Heeded {
 enum Unusable {
     #[error("can't read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("there is nothing to measure: the files hold no message of at most 2 GiB")]
+    #[error("there is nothing to measure: the files are empty, or hold no message of at most 2 GiB")]
     Empty,
     #[error("there is nothing to measure: none of the {0} messages holds a record or a piece")]
     NoRows(usize),
@@ -126,7 +126,7 @@ impl Bench {
                 let size = file.metadata()?.len();
                 gathering.read(file, size)
             });
-            read.map_err(|source| Failure::failed(&Unusable::Unreadable { path: path.clone(), source }))?;
+            read.map_err(|source| Failure::failed(&Unusable::Unreadable { path: path.clone(), source }).hint(FRAMES))?;
         }
         Ok(gathering)
     }
