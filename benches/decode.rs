@@ -7,10 +7,11 @@ mod common;
 
 use std::{hint::black_box, sync::Arc};
 
-use common::{batch, chunk::Chunk, criterion, definitions, envelopes_of, messages, only, sections, throughput};
+use common::{batch, criterion, definitions, envelopes_of, messages, only, sections, throughput};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use prost::Message as _;
 use xtcp_ingest::{
+    bench::Chunk,
     block::{Columns, FrameWriter, Shape, encode, seal},
     lane::Decoder,
     proto::Envelope,

@@ -7,9 +7,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{batch, chunk::Chunk, criterion, epochs, in_equal_parts, messages, throughput};
+use common::{batch, criterion, epochs, in_equal_parts, messages, throughput};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use xtcp_ingest::lane::Decoder;
+use xtcp_ingest::{bench::Chunk, lane::Decoder};
 
 /// Records of one measurement, 2,000 for each of 50 epochs.
 const RECORDS: u64 = 100_000;

@@ -10,10 +10,11 @@ use std::{
 
 use prost::encoding::{bytes, encode_varint, int32, uint32};
 use xtcp_ingest::{
+    bench::{Full, turn},
     bootstrap::Definitions,
     epoch::{ColumnType, Registry},
     fleet::{Fleet, Mix, Oddity, Options},
-    lane::{Counts, Decoder, Lane, Message, Schema, TURN_BYTES, TURN_MESSAGES},
+    lane::{Counts, Decoder, Lane, Schema},
 };
 
 /// The system's allocator, and how often it was asked.
@@ -68,17 +69,9 @@ impl<'a> Sealing<'a> {
 
     /// All messages turn by turn, as `run` reads them, and the end of the batch.
     fn batch(&mut self, messages: &[Vec<u8>]) -> Counts {
-        let mut messages = (0..).zip(messages).peekable();
+        let mut messages = (0..).zip(messages.iter().map(|message| Some(&message[..]))).peekable();
         while messages.peek().is_some() {
-            let (mut filling, mut turn) = (self.lane.fill(&mut self.decoder), 0);
-            for (offset, payload) in messages.by_ref().take(TURN_MESSAGES) {
-                filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
-                turn += payload.len();
-                if turn >= TURN_BYTES {
-                    break;
-                }
-            }
-            drop(filling);
+            turn(&mut self.lane, &mut self.decoder, &mut messages, Full::NEVER);
             let open = self.open();
             self.lane.seal_sections();
             self.sections += open - self.open();

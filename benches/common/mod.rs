@@ -1,17 +1,15 @@
 //! What the benches share: definitions, a fleet's messages, and a lane to push them through.
 
-#[allow(dead_code)] // not every bench measures without compression
-pub mod chunk;
-
 use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 
 use criterion::{Criterion, Throughput};
 use xtcp_ingest::{
+    bench::{Full, turn},
     block::{Columns, Encoded, Shape},
     bootstrap::Definitions,
     epoch::{Registry, load},
     fleet::{Fleet, Mix, Options},
-    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES, TURN_MESSAGES},
+    lane::{Batch, Decoder, Lane, SECTION_ROWS, Schema},
     tree::{File, Tree},
 };
 
@@ -110,9 +108,9 @@ pub fn batch(
     mut seal: impl FnMut(&Shape, &Columns) -> Encoded,
 ) -> Batch {
     let mut lane = lane(schema);
-    let mut messages = (0i64..).zip(messages).peekable();
+    let mut messages = (0i64..).zip(messages.iter().map(Option::as_deref)).peekable();
     while messages.peek().is_some() {
-        turn(&mut lane, decoder, &mut messages);
+        turn(&mut lane, decoder, &mut messages, Full::NEVER);
         if messages.peek().is_some() {
             lane.seal_sections_with(SECTION_ROWS, &mut seal);
         }
@@ -124,12 +122,12 @@ pub fn batch(
 #[allow(dead_code)]
 pub fn sections(schema: &Arc<Schema>, messages: &Messages) -> Vec<Lane> {
     let mut decoder = Decoder::new(Arc::clone(schema));
-    let mut messages = (0i64..).zip(messages).peekable();
+    let mut messages = (0i64..).zip(messages.iter().map(Option::as_deref)).peekable();
     let mut lanes = Vec::new();
     while messages.peek().is_some() {
         let mut lane = lane(schema);
         while messages.peek().is_some() && lane.rows() < SECTION_ROWS as u64 {
-            turn(&mut lane, &mut decoder, &mut messages);
+            turn(&mut lane, &mut decoder, &mut messages, Full::NEVER);
         }
         lanes.push(lane);
     }
@@ -138,18 +136,6 @@ pub fn sections(schema: &Arc<Schema>, messages: &Messages) -> Vec<Lane> {
 
 fn lane(schema: &Arc<Schema>) -> Lane {
     Lane::new(Arc::clone(schema), Arc::from("xtcp"), 0)
-}
-
-/// As many messages as `run` reads into a lane in one turn.
-fn turn<'m>(lane: &mut Lane, decoder: &mut Decoder, messages: &mut impl Iterator<Item = (i64, &'m Option<Vec<u8>>)>) {
-    let (mut filling, mut bytes) = (lane.fill(decoder), 0);
-    for (offset, value) in messages.take(TURN_MESSAGES) {
-        filling.push(Message { offset, time_ms: Some(0), payload: value.as_deref() });
-        bytes += value.as_ref().map_or(0, Vec::len);
-        if bytes >= TURN_BYTES {
-            break;
-        }
-    }
 }
 
 /// Short enough to be run often; ratios of one run are what counts.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trial import clickhouse, content
 from trial.command import measure
+from trial.memory import peak_bytes
 from trial.product import Product, say
 from trial.trouble import Trouble
 
@@ -113,7 +114,7 @@ def _end(database, server, before):
     if placed != ROWS:
         raise Trouble(f"{placed:,} of {ROWS:,} rows are in the tables")
     clickhouse.settle(database)
-    used = {"server": cpu_seconds(server) - before, "server_peak": processes.peak_bytes(server)}
+    used = {"server": cpu_seconds(server) - before, "server_peak": peak_bytes(server)}
     return {**used, "parts": _parts(database)}
 
 

@@ -1,11 +1,11 @@
 """CPU time and memory of processes and their threads, as Linux counts them."""
 
 import os
-import re
 import time
 from pathlib import Path
 
 from stack.process import Process
+from trial.memory import peak_bytes
 from trial.trouble import Trouble
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -24,12 +24,6 @@ def cpu_seconds(pid):
     return time.clock_gettime(_cpu_clock(pid))
 
 
-def peak_bytes(pid):
-    """The largest resident set of a process."""
-    told = re.search(r"^VmHWM:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return int(told.group(1)) * 1024
-
-
 def forget_peak(pid):
     """Has the largest resident set counted from what is resident now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
@@ -45,11 +39,14 @@ class Watched:
     def look(self, pid):
         """Called often. What a thread uses between the last look and its end is missed."""
         try:
-            self.peak = max(self.peak, peak_bytes(pid))
+            seen = peak_bytes(pid)
+            if not seen:
+                return
+            self.peak = max(self.peak, seen)
             for task in Path(f"/proc/{pid}/task").iterdir():
                 name = (task / "comm").read_text().strip()
                 self._threads[task.name] = (name, _cpu(task / "stat"))
-        except (FileNotFoundError, ProcessLookupError, AttributeError):
+        except (FileNotFoundError, ProcessLookupError):
             return
 
     def seconds(self, threads):

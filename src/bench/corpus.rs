@@ -9,7 +9,7 @@ use crate::{
     block::Encoded,
     lane::{Decoder, Lane, Message, Outcome, SECTION_ROWS, Schema},
     proto::Envelope,
-    wire::{Piece, Pieces, read_varint},
+    wire::{Piece, Pieces},
 };
 
 /// Message values, and what there is to know of them before measuring.
@@ -21,7 +21,7 @@ pub struct Corpus {
     diverted: u64,
     /// Positions of the messages that prost can decode as the newest epoch's types, record by record as they are read here.
     comparable: Vec<usize>,
-    /// Records in those, as prost counts them.
+    /// Records in those.
     comparable_rows: u64,
     /// Pieces of those that are diverted.
     comparable_diverted: u64,
@@ -47,7 +47,7 @@ impl Corpus {
             corpus.diverted += diverted;
             // A frame that is diverted whole is hardly any work, and prost decodes what is in it.
             let in_records = Pieces::delimited(message).all(|piece| matches!(piece, Piece::Record { .. }));
-            if pieces > 0 && in_records && prost_rows(message) == Some(pieces) {
+            if pieces > 0 && in_records && is_decodable(message) {
                 corpus.comparable.push(position);
                 corpus.comparable_rows += pieces;
                 corpus.comparable_diverted += diverted;
@@ -57,18 +57,6 @@ impl Corpus {
             }
         }
         corpus
-    }
-
-    /// The frames of a file, each a message of its own. From where the bytes are no frame on, the rest is one message.
-    pub fn frames(mut bytes: Bytes) -> impl Iterator<Item = Bytes> {
-        std::iter::from_fn(move || {
-            let end = read_varint(&bytes, 0)
-                .ok()
-                .and_then(|(length, start)| start.checked_add(usize::try_from(length).ok()?))
-                .filter(|end| *end <= bytes.len())
-                .unwrap_or(bytes.len());
-            (end > 0).then(|| bytes.split_to(end))
-        })
     }
 
     /// The messages.
@@ -95,7 +83,7 @@ impl Corpus {
         self.diverted
     }
 
-    /// The messages that prost can decode into as many records as they have pieces.
+    /// The messages all of which is records, and that prost can decode.
     pub fn comparable(&self) -> impl Iterator<Item = &[u8]> {
         self.comparable.iter().map(|position| &self.messages[*position][..])
     }
@@ -119,14 +107,15 @@ impl Corpus {
     }
 }
 
-/// The number of records if prost can decode all frames of the message.
-fn prost_rows(message: &[u8]) -> Option<u64> {
+/// Whether prost can decode all frames of the message.
+fn is_decodable(message: &[u8]) -> bool {
     let mut rest = message;
-    let mut rows = 0;
     while !rest.is_empty() {
-        rows += Envelope::decode_length_delimited(&mut rest).ok()?.row.len() as u64;
+        if Envelope::decode_length_delimited(&mut rest).is_err() {
+            return false;
+        }
     }
-    Some(rows)
+    true
 }
 
 #[cfg(test)]
@@ -137,15 +126,6 @@ mod tests {
         epoch::load,
         fleet::{Fleet, Options, options},
     };
-
-    #[test]
-    fn frames_are_all_of_a_file() {
-        let cut = |bytes: &'static [u8]| Corpus::frames(Bytes::from_static(bytes)).collect::<Vec<_>>();
-        assert_eq!(cut(b""), Vec::<Bytes>::new());
-        assert_eq!(cut(b"\x02ab\x00\x01c"), [&b"\x02ab"[..], b"\x00", b"\x01c"]);
-        assert_eq!(cut(b"\x02ab\x09cd"), [&b"\x02ab"[..], b"\x09cd"]);
-        assert_eq!(cut(b"\xff\xff"), [&b"\xff\xff"[..]]);
-    }
 
     #[test]
     fn what_prost_decodes_and_we_divert_is_counted() {

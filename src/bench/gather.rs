@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::Corpus;
+use crate::wire::read_varint;
 
 /// Bytes that a message takes besides its own: its places in lists that grow by doubling.
 const BESIDE: usize = 80;
@@ -48,7 +48,7 @@ impl Gathering {
         let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or(0) + 1);
         file.take(most).read_to_end(&mut bytes)?;
         let is_cut = bytes.len() > self.room;
-        let mut frames = Corpus::frames(bytes.into()).peekable();
+        let mut frames = frames(bytes.into()).peekable();
         while let Some(frame) = frames.next() {
             // The last one of a file that is not read to its end may be a part of a frame.
             if is_cut && frames.peek().is_none() {
@@ -73,9 +73,30 @@ impl Gathering {
     }
 }
 
+/// The frames of a file, each a message of its own. From where the bytes are no frame on, the rest is one message.
+fn frames(mut bytes: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || {
+        let end = read_varint(&bytes, 0)
+            .ok()
+            .and_then(|(length, start)| start.checked_add(usize::try_from(length).ok()?))
+            .filter(|end| *end <= bytes.len())
+            .unwrap_or(bytes.len());
+        (end > 0).then(|| bytes.split_to(end))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_are_all_of_a_file() {
+        let cut = |bytes: &'static [u8]| frames(Bytes::from_static(bytes)).collect::<Vec<_>>();
+        assert_eq!(cut(b""), Vec::<Bytes>::new());
+        assert_eq!(cut(b"\x02ab\x00\x01c"), [&b"\x02ab"[..], b"\x00", b"\x01c"]);
+        assert_eq!(cut(b"\x02ab\x09cd"), [&b"\x02ab"[..], b"\x09cd"]);
+        assert_eq!(cut(b"\xff\xff"), [&b"\xff\xff"[..]]);
+    }
 
     #[test]
     fn what_has_no_room_is_left_out() {

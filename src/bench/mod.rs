@@ -3,17 +3,20 @@
 //! Machines are shared and noisy, so every round times each stage on the same messages and ratios are taken round by round;
 //! what is shown is the median over the rounds.
 
+mod chunk;
 mod corpus;
 mod gather;
 mod report;
 mod stages;
+mod turn;
 
 use std::{sync::Arc, thread, time::Duration};
 
+pub use chunk::Chunk;
 pub use corpus::Corpus;
 pub use gather::Gathering;
 pub use report::{Report, Stage};
-pub use stages::Full;
+pub use turn::{Full, turn};
 
 use crate::lane::Schema;
 

@@ -8,27 +8,12 @@ use std::{
 
 use prost::Message as _;
 
-use super::Corpus;
+use super::{Chunk, Corpus, Full, turn};
 use crate::{
-    block::{self, CHUNK, Columns, Encoded, FrameWriter, Shape, Sink, encode},
-    lane::{Batch, Decoder, Lane, Message, SECTION_ROWS, Schema, TURN_BYTES, TURN_MESSAGES},
+    block::{self, Columns, Encoded, FrameWriter, Shape, encode},
+    lane::{Batch, Decoder, Lane, SECTION_ROWS, Schema},
     proto::Envelope,
 };
-
-/// When a batch is closed.
-#[derive(Debug, Clone, Copy)]
-pub struct Full {
-    /// At so many rows over all tables.
-    pub rows: u64,
-    /// At so many bytes of columns before compression.
-    pub bytes: usize,
-}
-
-impl Full {
-    const fn is_reached(self, rows: u64, bytes: usize) -> bool {
-        rows >= self.rows || bytes >= self.bytes
-    }
-}
 
 /// One thread's tools.
 pub(super) struct Bench<'a> {
@@ -74,7 +59,6 @@ impl<'a> Bench<'a> {
         let corpus = self.corpus;
         let mut round = Round::default();
         let mut native = Vec::new();
-        let (mut compress, mut packed_bytes) = (Duration::ZERO, 0);
         let all = corpus.messages().iter().map(|message| &message[..]);
         round.encode = self.encode(all, |shape, columns| {
             native.clear();
@@ -83,11 +67,10 @@ impl<'a> Bench<'a> {
             let mut writer = FrameWriter::default();
             writer.write(&native);
             let body = writer.finish();
-            compress += begin.elapsed();
-            packed_bytes += body.len() as u64;
+            round.compress += begin.elapsed();
+            round.packed_bytes += body.len() as u64;
             round.native_bytes += native.len() as u64;
         });
-        (round.compress, round.packed_bytes) = (compress, packed_bytes);
         let begin = Instant::now();
         for mut message in corpus.comparable() {
             while !message.is_empty() {
@@ -107,17 +90,17 @@ impl<'a> Bench<'a> {
         mut beside: impl FnMut(&Shape, &Columns),
     ) -> Duration {
         let mut spent = Duration::ZERO;
-        let mut messages = (0i64..).zip(messages).peekable();
+        let mut messages = (0i64..).zip(messages.map(Some)).peekable();
         while messages.peek().is_some() {
             let begin = Instant::now();
-            self.fill(&mut messages);
+            turn(&mut self.lane, &mut self.decoder, &mut messages, self.full);
             spent += begin.elapsed();
             self.seal(messages.peek().is_none(), |chunk, shape, columns| {
                 let begin = Instant::now();
-                encode(shape, columns, chunk);
+                let encoded = chunk.section(shape, columns);
                 spent += begin.elapsed();
                 beside(shape, columns);
-                Encoded::default()
+                encoded
             });
         }
         spent
@@ -126,23 +109,10 @@ impl<'a> Bench<'a> {
     /// The way of `run`: message values to compressed blocks.
     pub(super) fn whole(&mut self) {
         let corpus = self.corpus;
-        let mut messages = (0i64..).zip(corpus.messages().iter().map(|message| &message[..])).peekable();
+        let mut messages = (0i64..).zip(corpus.messages().iter().map(|message| Some(&message[..]))).peekable();
         while messages.peek().is_some() {
-            self.fill(&mut messages);
+            turn(&mut self.lane, &mut self.decoder, &mut messages, self.full);
             black_box(self.seal(messages.peek().is_none(), |_, shape, columns| block::seal(shape, columns)));
-        }
-    }
-
-    /// As many messages as `run` reads in one turn, or closes a batch after.
-    fn fill<'m>(&mut self, messages: &mut impl Iterator<Item = (i64, &'m [u8])>) {
-        let mut filling = self.lane.fill(&mut self.decoder);
-        let mut bytes = 0;
-        for (offset, payload) in messages.take(TURN_MESSAGES) {
-            filling.push(Message { offset, time_ms: Some(0), payload: Some(payload) });
-            bytes += payload.len();
-            if bytes >= TURN_BYTES || self.full.is_reached(filling.rows(), filling.bytes()) {
-                break;
-            }
         }
     }
 
@@ -154,23 +124,5 @@ impl<'a> Bench<'a> {
         }
         self.lane.seal_sections_with(SECTION_ROWS, seal);
         None
-    }
-}
-
-/// Takes a block in as the compressor does, chunk by chunk, and leaves it at that.
-#[derive(Debug, Default)]
-struct Chunk(Vec<u8>);
-
-impl Sink for Chunk {
-    fn write(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let (now, rest) = bytes.split_at(bytes.len().min(CHUNK - self.0.len()));
-            self.0.extend_from_slice(now);
-            bytes = rest;
-            if self.0.len() == CHUNK {
-                black_box(&self.0);
-                self.0.clear();
-            }
-        }
     }
 }

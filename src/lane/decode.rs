@@ -142,8 +142,7 @@ impl Row<'_> {
     ) -> Result<(), Refused> {
         self.scratch.reset(self.plan.texts);
         for field in Cursor::starting_at(&message[..end], start).flatten() {
-            let op = self.plan.op_of(field.number);
-            let placed = match op {
+            let placed = match self.plan.op_of(field.number) {
                 Some(op) => {
                     self.place(op, &field, message, |column, number| has_label(&columns[column].column_type, number))
                 }

@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-use xtcp_ingest::block::{CHUNK, Columns, Encoded, Shape, Sink, encode};
+use crate::block::{CHUNK, Columns, Encoded, Shape, Sink, encode};
 
 /// Takes a block in as the compressor does, chunk by chunk, and leaves it at that.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Chunk(Vec<u8>);
 
 impl Chunk {
